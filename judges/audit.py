@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, groupby
+from itertools import combinations, groupby, permutations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,12 +13,12 @@ import numpy as np
 
 from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.core.runtime import Runtime
-from gecjury.core.wording import number, visible
+from gecjury.core.wording import listed, number, visible
 from gecjury.judges.asking.ask import CAP_REACHED, NO_USAGE, Asked, Question, thoughts_only
-from gecjury.judges.asking.exchange import TOO_LONG, Model
-from gecjury.judges.asking.models import model_table
+from gecjury.judges.asking.exchange import TOO_LONG, Model, Reply
+from gecjury.judges.asking.models import model_table, same_model
 from gecjury.judges.asking.store import ASIDE
-from gecjury.judges.replies.reply import UNENDED, Failure, ignores_schema
+from gecjury.judges.replies.reply import UNENDED, Failure, PartlyWritten, ignores_schema
 
 Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
@@ -62,7 +62,8 @@ def audit_of(
     )
     # Retries were paid for as well.
     replies = [reply for answer in answers.values() for reply in answer.replies]
-    costs = [reply.cost for reply in replies]
+    costs = [reply.cost for reply in replies if reply.cost is not None]
+    dates = {reply.prices or "an unknown date" for reply in replies if reply.cost}
     estimated = sum(bool(reply.cost) and not reply.counted for reply in replies)
     # Expected scores are counted at the nearest half.
     halves = Counter(round(2 * score) / 2 for _, scores in scored for score in scores)
@@ -77,6 +78,7 @@ def audit_of(
             "stored": sum(bool(a.replies) and not a.fresh for a in answers.values()),
             "retried": sum(len(answer.replies) > 1 for answer in answers.values()),
         },
+        "replies": len(replies),
         "valid": len(answers) - failures.total(),
         "refused": failures["refused"],
         "truncated": failures["truncated"],
@@ -93,6 +95,7 @@ def audit_of(
             for question in questions
             if isinstance(verdict := answers[question.request.key].verdict, Failure)
         ],
+        **_answered_by(replies),
         **_swallowed(model, questions, asked, rows),
         **_settings(model, questions, asked),
         "flips": order_flips(scored),
@@ -106,11 +109,12 @@ def audit_of(
             "cached": sum(reply.cached_tokens for reply in replies),
         },
         "cost": {
-            # A sum without the unknown prices would look complete.
-            "amount": None if None in costs else math.fsum(c for c in costs if c is not None),
+            "amount": math.fsum(costs) if costs or not replies else None,
             "currency": table.currency,
-            "prices": table.date,
+            "prices": listed(sorted(dates)) if dates else table.date,
             **({"estimated": estimated} if estimated else {}),
+            **({"unpriced": len(replies) - len(costs)} if len(costs) < len(replies) else {}),
+            **({"lost": asked.lost} if asked.lost else {}),
         },
         "seconds": seconds,
         "store": {
@@ -119,6 +123,12 @@ def audit_of(
             **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
         },
     }
+
+
+def _answered_by(replies: Iterable[Reply]) -> dict[str, Any]:
+    """Return how many replies come from other models than the one that was asked."""
+    others = Counter(reply.model for reply in replies if reply.model)
+    return {"answered_by": dict(sorted(others.items()))} if others else {}
 
 
 def _swallowed(
@@ -151,6 +161,10 @@ def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict
     )
     if schemas[True]:
         parts["schema"] = {"sent": schemas[True] + schemas[False], "ignored": schemas[True]}
+    verdicts = [answer.verdict for answer in asked.answers.values()]
+    if partly := [verdict for verdict in verdicts if isinstance(verdict, PartlyWritten)]:
+        of = sum(len(verdict) for verdict in verdicts if isinstance(verdict, list))
+        parts["as_written"] = {"scores": sum(verdict.written for verdict in partly), "of": of}
     reasoned = sum(reply.reasoning_tokens > 0 for reply in replies)
     ran_out = sum(thoughts_only(reply) for reply in replies)
     if model.effort != "auto" or reasoned:
@@ -173,9 +187,10 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
 
     Returns:
         `compared` pairs (of corrections, between two orders), the share that `flipped` from one
-        side to the other, and the share that `changed` at all, ties included; None with one order.
+        side to the other, the share that `changed` at all, ties included, and the share that would
+        flip by `chance`, if a judge decided at random and as seldom tied; None with one order.
     """
-    compared = flipped = changed = 0
+    compared = flipped = changed = decided = 0
     # Set by set, since the ballots of a hundred thousand sets would double the memory of a run.
     for of_set in _by_set(scored):
         orders: dict[Any, dict[tuple[int, ...], dict[int, float]]] = defaultdict(dict)
@@ -191,9 +206,15 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
                     compared += 1
                     flipped += int(before * after < 0)
                     changed += int(before != after)
+                    decided += int(before != 0) + int(after != 0)
     if not compared:
         return None
-    return {"compared": compared, "flipped": flipped / compared, "changed": changed / compared}
+    return {
+        "compared": compared,
+        "flipped": flipped / compared,
+        "changed": changed / compared,
+        "chance": (decided / (2 * compared)) ** 2 / 2,
+    }
 
 
 def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
@@ -251,12 +272,26 @@ def merge_audits(
     rows = [row for audit in audits for row in _rows(audit)]
     notes = [note for audit in audits for note in _notes(audit)]
     entry: dict[str, Any] = {"members": [dict(audit) for audit in audits], "rows": rows}
-    if panel := panel_agreement(by_model):
+    if shared := _answered_for_several(audits):
+        why = f"not measured: {shared} answered for several of its models"
+        rows.append({"model": "panel", "what": "Krippendorff's α", "value": why})
+        notes.insert(0, f"the panel's agreement is {why}, and its scores count that model twice")
+    elif panel := panel_agreement(by_model):
         entry["panel"] = panel
         alphas = ", ".join(f"{level} {number(panel[level])}" for level in _LEVELS)
         value = f"{alphas} over {panel['corrections']} corrections"
         rows.append({"model": "panel", "what": "Krippendorff's α", "value": value})
     return entry, tuple(notes)
+
+
+def _answered_for_several(audits: Sequence[Mapping[str, Any]]) -> str:
+    """Return the name of a model that answered for two members of a panel; empty if none did."""
+    for one, other in permutations(audits, 2):
+        names = (other["model"], *other.get("answered_by", ()))
+        for name in one.get("answered_by", ()):
+            if any(same_model(name, another) for another in names):
+                return visible(name)
+    return ""
 
 
 def panel_agreement(by_model: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any] | None:
@@ -283,6 +318,11 @@ def panel_agreement(by_model: Sequence[Sequence[Sequence[float]]]) -> dict[str, 
 def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes for the user on a model's run, from its store to its preferences."""
     name, store, missing = audit["model"], audit["store"], audit["missing"]
+    for other, count in audit.get("answered_by", {}).items():
+        yield (
+            f"{name}: according to the server, {visible(other)} wrote {count} of "
+            f"{audit['replies']} replies; name the model that the server has, or check the server"
+        )
     # Repairs on the disk come first: they determine which replies the rest is about.
     if store["cut"]:
         yield (
@@ -339,6 +379,11 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"ignores effort=none ({reasoning['replies']} of {reasoning['of']} replies spent "
             "tokens on reasoning)"
         )
+    if written := settings.get("as_written"):
+        yield (
+            f"{name}: {written['scores']} of {written['of']} scores have no token with "
+            "probabilities, and count as written (as with scoring=argmax)"
+        )
     if parts:
         remedy = "; vLLM and llama.cpp enforce schemas" if schema and who != "vLLM" else ""
         yield (
@@ -381,7 +426,13 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     # What one order or one repetition cannot show is reported as not measured, never as zero.
     flips, repeats = audit["flips"], audit["repeat_agreement"]
     single = "not measured (one only)"
+    others = audit.get("answered_by", {}).items()
     shown = {
+        **(
+            {"answered by": "; ".join(f"{visible(o)} ({count})" for o, count in others)}
+            if others
+            else {}
+        ),
         "valid replies": f"{audit['valid']} of {requests['distinct']} ({valid:.1%})",
         "refused, truncated, unparsable": (
             f"{audit['refused']}, {audit['truncated']}, {audit['unparsable']}"
@@ -394,7 +445,9 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
             f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
         ),
         "flips when reordered": (
-            f"{flips['flipped']:.1%} of {flips['compared']}" if flips else single
+            f"{flips['flipped']:.1%} of {flips['compared']} (by chance {flips['chance']:.1%})"
+            if flips
+            else single
         ),
         "equal when repeated": (
             f"{repeats['equal']:.1%} of {repeats['compared']}" if repeats else single
@@ -407,6 +460,9 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
             if cost["amount"] is None
             else f"{cost['amount']:.4f} {cost['currency']} (prices: {cost['prices']}"
             + (f"; an estimate: {NO_USAGE})" if "estimated" in cost else ")")
+            # A sum without these would look complete.
+            + (f", {cost['unpriced']} replies without a known price" if "unpriced" in cost else "")
+            + (f", at most {cost['lost']:.4f} for requests without reply" if "lost" in cost else "")
         ),
         "wall time": f"{audit['seconds']:.1f} s",
     }

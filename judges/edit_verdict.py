@@ -15,7 +15,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.corpus.languages.language import Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.judge import Judge
@@ -50,6 +50,7 @@ class EditVerdict(Judge, Sums):
     version: ClassVar[int] = 2  # outputs without edits have no score
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
+    version: ClassVar[int] = 2
 
     criterion: str | None = setting(None, later=True)
 
@@ -187,7 +188,8 @@ class EditVerdict(Judge, Sums):
         """Return the panel's verdict on each case, 1 valid and 0 not, and the audit."""
         rows = [case.row for case in cases]
         pose = partial(self._posed, cases, runtime)
-        verdicts, report = self.verdicts(pose, rows, [1] * len(cases), runtime)
+        language = cases[0].language if cases else ENGLISH
+        verdicts, report = self.verdicts(pose, rows, [1] * len(cases), language, runtime)
         return np.array([verdict for (verdict,) in verdicts]), report
 
     def _posed(self, cases: Sequence[EditCase], runtime: Runtime, model: Model) -> list[Question]:

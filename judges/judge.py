@@ -35,7 +35,7 @@ from gecjury.judges.own_wording import (
 )
 from gecjury.judges.showing import extraction_parts
 from gecjury.models.origin import taught_judge
-from gecjury.prompts import CRITERIA, Prompt, read
+from gecjury.prompts import CRITERIA, Prompt, has, read
 from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
@@ -139,7 +139,7 @@ class Judge(Scorer):
             # The user's file needs the placeholders of the built-in wording.
             protocol = getattr(self, "protocol", None)
             typed = f"{self.name}:protocol={protocol}" if protocol else self.name
-            own = read_own(self.prompt, read(self.usual_wording, _NAMED).placeholders, typed, added)
+            own = read_own(self.prompt, read(self.usual_wording).placeholders, typed, added)
             wording = replace(own, language=language.name)
         else:
             wording = load_wording(self.usual_wording, added, language)
@@ -274,6 +274,7 @@ class Judge(Scorer):
         pose: Callable[[Model], list[Question]],
         rows: Sequence[int],
         sizes: Sequence[int],
+        language: Language,
         runtime: Runtime,
     ) -> tuple[list[list[float]], Statistics]:
         """Ask every model of the panel, and combine their verdicts.
@@ -282,6 +283,7 @@ class Judge(Scorer):
             pose: returns the questions to a model.
             rows: the source's row of each candidate set.
             sizes: how many corrections each set has.
+            language: language of the texts.
             runtime: concurrency, caches, progress, budget.
 
         Returns:
@@ -305,7 +307,7 @@ class Judge(Scorer):
             for means in zip(*by_model, strict=True)
         ]
         audit, notes = merge_audits(audits, by_model)
-        notes = (*notes, *taught, *_server_notes(self))
+        notes = (*notes, *taught, *_server_notes(self), *_wording_notes(self, language))
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
     def asking(self, connect: Connect) -> Self:
@@ -341,6 +343,16 @@ def _server_notes(judge: Judge) -> tuple[str, ...]:
     return (
         f"{judge.name}: requests go to {public_address(default_server())}, as "
         f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's",
+    )
+
+
+def _wording_notes(judge: Judge, language: Language) -> tuple[str, ...]:
+    """Return a note if the packaged prompt has no version for the texts' language."""
+    if judge.prompt or language.code == ENGLISH.code or judge.wording(language).language:
+        return ()
+    return (
+        f"{judge.name}: the prompt {judge.usual_wording} is worded for English only, and is used "
+        f"as it is for texts in {language.name}",
     )
 
 
@@ -387,13 +399,13 @@ def load_wording(name: str, added: Prompt | None = None, language: Language = EN
     Args:
         name: name of the prompt.
         added: the sentence of a criterion.
-        language: language of the texts, which prompts for languages other than English name.
+        language: language of the texts, which prompts for languages other than English name. A
+            prompt without such a version is read as it is for English.
     """
-    english = language.code == ENGLISH.code
-    version = 1 if english else _NAMED
-    if added and name in _WITH_CRITERION:
-        version += _WITH_CRITERION[name]
-    return replace(read(name, version), added=added, language="" if english else language.name)
+    later = _WITH_CRITERION.get(name, 0) if added else 0
+    named = language.code != ENGLISH.code and has(name, _NAMED + later)
+    prompt = read(name, (_NAMED if named else 1) + later)
+    return replace(prompt, added=added, language=language.name if named else "")
 
 
 def mean_scores(scored: Sequence[Scored], sizes: Sequence[int]) -> list[list[float]]:

@@ -73,7 +73,7 @@ class GroupJudge(Judge, GroupScorer):
 
     subject: ClassVar[str]
     """Words for what is judged, in our own prompts."""
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     protocol: Literal["listwise", "pointwise", "pairwise"] = "listwise"
     orders: int = option(1, least=1)
@@ -185,6 +185,7 @@ class GroupJudge(Judge, GroupScorer):
             lambda model: self.pose_sets(sets, model, corpus.language, runtime),
             [candidates.row for candidates in sets],
             [len(candidates.texts) for candidates in sets],
+            corpus.language,
             runtime,
         )
         notes = (*report.notes, *self._teaching_notes(corpus))

@@ -229,7 +229,9 @@ def one_line(text: str) -> str:
     blanks, invisible direction marks are dropped, three or more backticks become apostrophes, a
     leading `#` is escaped, and special tokens of chat templates are split by blanks.
     """
-    cleaned = "".join(_harmless(character) for character in text).strip()
+    # No printable character is changed.
+    harmless = text if text.isprintable() else "".join(map(_harmless, text))
+    cleaned = harmless.strip()
     cleaned = _BACKTICKS.sub(lambda match: "'" * len(match[0]), cleaned)
     cleaned = _HEADING.sub(r"\1\\\2", cleaned)
     cleaned = _TURN.sub(lambda match: " ".join(match[0]), cleaned)

@@ -21,6 +21,7 @@ __all__ = [
     "CRITERIA",
     "Prompt",
     "criterion",
+    "has",
     "own_criterion",
     "packaged",
     "parse",
@@ -170,6 +171,11 @@ def _in_slot(slot: re.Match[str], value: str) -> str:
     return f"\n{value}" if slot[1] and value else value
 
 
+def has(name: str, version: int) -> bool:
+    """Return whether a version of a prompt is packaged."""
+    return (_FOLDER / f"{name}.v{version}.txt").is_file()
+
+
 def read(name: str, version: int = 1) -> Prompt:
     """Read a prompt.
 
@@ -243,7 +249,7 @@ def with_parts(prompt: Prompt, parts: Iterable[str]) -> Prompt:
 def _read_id(part: str) -> Prompt | None:
     # Stores come from elsewhere: a name is a name, never a path.
     match = _ID.fullmatch(part)
-    if match is None or not (_FOLDER / f"{match[1]}.v{match[2]}.txt").is_file():
+    if match is None or not has(match[1], int(match[2])):
         return None
     prompt = read(match[1], int(match[2]))
     return prompt if prompt.digest == match[3] else None

@@ -165,9 +165,7 @@ def open_data(
     elif os.environ.get("GECJURY_DATA"):
         origin, root = "$GECJURY_DATA", Path(os.environ["GECJURY_DATA"])
     else:
-        # The option takes precedence over the variable, and the variable over the usual place.
-        named = cache or os.environ.get("GECJURY_CACHE")
-        place = Runtime(cache=Path(named) if named else None).cache_folder("data")
+        place = Runtime(cache=Path(cache) if cache else None).cache_folder("data")
         return DataFolder(place, "cache", base, manifest(), quiet)
     if not root.is_dir():
         raise DataError(

@@ -83,12 +83,13 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.report.tables import print_table
 
     folder = runtime_from(args).cache_folder("judgments")
-    if args.action == "show":
-        return _show(args, folder)
     columns = ["file", "replies"]
     if args.action == "list":
         rows = list_stores(folder)
         columns = ["store", "model", "prompt", "replies", "bytes"]
+    elif args.action == "show":
+        rows = [{"file": args.html, "shown": _show(args, folder)}]
+        columns = list(rows[0])
     elif args.action == "export":
         count = export_stores(folder, Path(args.file), args.stores)
         rows = [{"file": args.file, "replies": count}]
@@ -100,14 +101,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show(args: argparse.Namespace, folder: Path) -> int:
+def _show(args: argparse.Namespace, folder: Path) -> str:
+    """Write the page, and return how many of the replies it shows."""
     from gecjury.judges.asking.items import review_of
     from gecjury.judges.asking.transfer import find_stores
     from gecjury.web.replies import MOST_SHOWN, replies_page
 
     review = review_of(find_stores(args.stores, folder), MOST_SHOWN)
     write_text(args.html, replies_page(review), follow=True)
-    return 0
+    return f"{len(review.replies)} of {review.count} replies"
 
 
 def _print_prompt(metric: str) -> int:

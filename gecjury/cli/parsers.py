@@ -59,7 +59,7 @@ class Shared:
         batch_size: the most texts that a model reads at once (default: what memory holds).
         workers: number of processes.
         concurrency: simultaneous requests.
-        cache: cache folder (default: the user's).
+        cache: cache folder (default: $GECJURY_CACHE, else the user's).
         no_cache: do not read or write disk caches.
         dry_run: judges: count requests and cost, send nothing.
         max_cost: judges: stop before this cost is exceeded.

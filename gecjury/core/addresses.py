@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from gecjury.core.errors import OptionError
 
@@ -138,6 +139,37 @@ def default_server() -> str:
 def is_openai(url: str) -> bool:
     """Return whether an address is OpenAI's own; an empty one means OpenAI."""
     return not url or _OPENAI.match(url) is not None
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether an address is on this machine."""
+    import ipaddress
+    import urllib.parse
+
+    with suppress(ValueError):
+        host = urllib.parse.urlsplit(url).hostname or ""
+        if host == "localhost" or host.endswith(".localhost"):
+            return True
+        address = ipaddress.ip_address(host)
+        return address.is_loopback or address.is_unspecified
+    return False
+
+
+def proxy_for(url: str) -> str:
+    """Return the proxy that requests to an address go through; empty if there is none.
+
+    Proxies are those of the environment; none is used for an address on this machine.
+    """
+    import urllib.parse
+    import urllib.request
+
+    with suppress(ValueError):
+        parts, proxies = urllib.parse.urlsplit(url), urllib.request.getproxies()
+        if not is_loopback(url) and not urllib.request.proxy_bypass(
+            parts.netloc.rpartition("@")[2]
+        ):
+            return proxies.get(parts.scheme) or proxies.get("all", "")
+    return ""
 
 
 def key_variable(url: str, named: str | None) -> str | None:

@@ -102,9 +102,24 @@ def _ignored(message: str) -> None:
 
 @dataclass
 class Spending:
-    """The cost of a run so far, over all its scorers; the only mutable part of a runtime."""
+    """The cost of a run's requests, over all its scorers; the only mutable part of a runtime.
 
-    amount: float = 0.0
+    Attributes:
+        stores: for each store of replies, the cost of the replies, and the most that requests
+            without a reply may have cost; both include earlier runs with the store.
+    """
+
+    stores: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def known(self) -> float:
+        """The cost of the replies."""
+        return sum(known for known, _ in self.stores.values())
+
+    @property
+    def unknown(self) -> float:
+        """The most that requests without a reply may have cost."""
+        return sum(unknown for _, unknown in self.stores.values())
 
 
 @dataclass(frozen=True)
@@ -117,17 +132,18 @@ class Runtime:
         workers: processes for work that can be split (1 starts none).
         concurrency: simultaneous requests of scorers that query a server.
         data: folder with benchmark data; None for the default places.
-        cache: folder of disk caches; None for the user's cache folder.
+        cache: folder of disk caches; None for that of `$GECJURY_CACHE`, else the user's.
         use_cache: True if disk caches are read and written at all.
         dry_run: count the requests and their cost, and send nothing.
-        max_cost: stop before the cost exceeds this (in the price table's currency).
+        max_cost: stop before the cost exceeds this (in the price table's currency), with that of
+            earlier runs with the same stores of replies.
         api_key_env: environment variable with the key for servers that are not OpenAI's; None sends
             no key.
         batch: send requests as batches, which cost less and may take a day.
         scores: folder of score files, which scorers composed of other scorers read and write.
         progress: receiver of progress reports.
         tell: called with messages for the user that cannot wait for the result.
-        spending: the cost so far, which counts towards `max_cost`.
+        spending: the cost so far, which `max_cost` limits.
     """
 
     device: str = "auto"
@@ -148,13 +164,12 @@ class Runtime:
 
     def cache_folder(self, *parts: str) -> Path:
         """Return the folder for a disk cache, without creating it."""
-        if self.cache is None:
+        root = self.cache or os.environ.get("GECJURY_CACHE")
+        if not root:
             import platformdirs
 
-            root = Path(platformdirs.user_cache_dir("gecjury", appauthor=False))
-        else:
-            root = self.cache
-        return root.joinpath(*parts)
+            root = platformdirs.user_cache_dir("gecjury", appauthor=False)
+        return Path(root, *parts)
 
     def track(
         self, items: Iterable[_T], description: str, total: float | None = None

@@ -13,7 +13,7 @@ from gecjury.metaeval.result import Comparison
 from gecjury.report.result import Table
 from gecjury.report.tables import audit_table
 
-# Share of preferences that change with the order; from this on averaging over orders is advised.
+# Share of preferences that change with the order; from this on a single order is advised against.
 _MANY_FLIPS = 0.05
 # Words for a metric that prefers a side more than people do, and less.
 _SIDES: Mapping[Side, tuple[str, str]] = {
@@ -137,8 +137,12 @@ def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
         of = f" of {member.get('model')}" if several else ""
         flips = _figure(member, "flips", "flipped")
         if flips is not None:
-            clauses.append(f"flips {percent(flips)} of the preferences{of} when reordered")
-            advice += ["use orders=2 or more"] * (flips >= _MANY_FLIPS)
+            chance = _figure(member, "flips", "chance")
+            by_chance = "" if chance is None else f" (by chance {percent(chance)})"
+            clauses.append(
+                f"flips {percent(flips)} of the preferences{of} when reordered{by_chance}"
+            )
+            advice += ["never use a single order"] * (flips >= _MANY_FLIPS)
         elif len(member.get("positions", ())) > 1:
             advice.append("measure flips with orders=2")
         equal = _figure(member, "repeat_agreement", "equal")

@@ -591,7 +591,7 @@ def _latex_row(cells: Iterable[str]) -> str:
     return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 
 
-_GIST = {"valid replies": "", "cost": ":"}
+_GIST = {"answered by": "", "valid replies": "", "cost": ":"}
 """Facts of an audit that people read without `--verbose`, with the sign that follows them."""
 
 

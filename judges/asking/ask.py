@@ -9,9 +9,11 @@ and, if the temperature is 0, with 0.5, since the same question would get the sa
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any, Protocol
 from gecjury.core.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.core.runtime import Bar, Runtime
 from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
+from gecjury.judges.asking.ledger import Ledger
 from gecjury.judges.asking.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
 from gecjury.judges.asking.tokens import TokenCounter, counter_for
@@ -41,8 +44,10 @@ NO_USAGE = "the server reports no tokens, so the most that replies may cost is c
 """Why a cost is an estimate."""
 CAP_REACHED = "the token cap is reached"
 """The fault of a reply that its token cap cut off."""
-# An estimate may be too low, but the budget must not be exceeded.
+# Where a server bills more tokens than there can be, others may exceed the most so far by this.
 _MARGIN = 1.3
+# Tokens that a chat format adds to a text: marks, role, a system message of its own.
+_FORMAT_TOKENS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +93,12 @@ class Asked:
     Attributes:
         answers: by the request's key.
         store: the store of the replies, which also says what was repaired in it.
+        lost: the most that requests without a reply may have cost, in all runs.
     """
 
     answers: Mapping[str, Answer]
     store: Replies = field(default_factory=Replies)
+    lost: float = 0.0
 
 
 def read_reply(question: Question, reply: Reply) -> Verdict:
@@ -170,16 +177,25 @@ def ask(
         )
     identity = Identity.of(questions[0].request)
     path = store_path(runtime.cache_folder("judgments"), identity)
-    with Store(path, identity) if runtime.use_cache else nullcontext(Replies()) as run.store:
+    with ExitStack() as stack:
+        if runtime.use_cache:
+            run.store = stack.enter_context(Store(path, identity))
+        if run.price not in (None, FREE):
+            run.ledger = Ledger(runtime.spending, run.store, path if runtime.use_cache else None)
+            stack.callback(run.ledger.close)
         attempts = run.waiting()
         # If all replies are stored, no key and no server is needed.
         if attempts:
             backend = connect(model, batch=runtime.batch)
             with runtime.progress.task(what, len(run.questions)) as run.bar:
                 run.bar.advance(len(run.questions) - len(attempts))
-                backend.run(Assignment(attempts, run.deliver, run.may_send, run.price, runtime))
+                backend.run(
+                    Assignment(attempts, run.deliver, run.claim, run.release, run.price, runtime)
+                )
         run.finish()
-        return Asked(run.answers(), run.store)
+        return Asked(
+            run.answers(), run.store, run.ledger.lost(run.questions) if run.ledger else 0.0
+        )
 
 
 class _Run:
@@ -194,9 +210,8 @@ class _Run:
         fresh: replies of this run, counted by key.
         verdicts: by key, the verdict on the last reply.
         unfit: by key, prompts that do not fit the model.
-        held: tokens that each attempt in progress is estimated to read, and its token cap.
-        excess: how many times as many tokens as estimated a reply read, and as many as its cap it
-            wrote, at most; at least 1.
+        ledger: what the requests may cost; None if the model is free or has no known price.
+        scale: how many times as many tokens as possible a server may bill, read and written.
         estimated: replies of this run whose cost is an estimate, as the server reports no tokens.
         exhausted: whether an attempt was not sent because it might exceed the budget.
     """
@@ -215,8 +230,8 @@ class _Run:
         self.fresh = Counter[str]()
         self.verdicts: dict[str, Verdict] = {}
         self.unfit: dict[str, Failure] = {}
-        self.held: dict[str, tuple[int, int]] = {}
-        self.excess = (1.0, 1.0)
+        self.ledger: Ledger | None = None
+        self.scale: tuple[float, ...] = (1.0, 1.0)
         self.estimated = 0
         self.exhausted = False
 
@@ -231,43 +246,57 @@ class _Run:
         attempts = (self._next(question) for question in self.questions.values())
         return [attempt for attempt in attempts if attempt is not None]
 
-    def may_send(self, attempt: Attempt) -> bool:
-        """Return whether the worst case fits the budget, together with attempts in progress."""
-        cap = self.runtime.max_cost
-        if cap is None or self.price is None:
-            return True
-        claim = self._claim(attempt)
-        if self.runtime.spending.amount + self._most(*self.held.values(), claim) > cap:
-            self.exhausted = True
-            return False
-        self.held[attempt.name] = claim
-        return True
+    def claim(self, attempts: Sequence[Attempt]) -> int:
+        """Return how many of the attempts fit the budget, and record that these are sent."""
+        if self.ledger is None:
+            return len(attempts)
+        spending, cap = self.runtime.spending, self.runtime.max_cost
+        room = math.inf if cap is None else cap - spending.known - spending.unknown
+        costs: dict[str, float] = {}
+        for attempt in attempts:
+            costs[attempt.name] = most = self._most(attempt)
+            if most > room:
+                del costs[attempt.name]
+                self.exhausted = True
+                break
+            room -= most
+        self.ledger.claim(costs)
+        return len(costs)
 
-    def _claim(self, attempt: Attempt) -> tuple[int, int]:
-        """Return how many tokens an attempt is estimated to read, and its token cap."""
-        return self.counter.input(attempt.request), int(attempt.sampling["max_tokens"])
+    def release(self, attempt: Attempt) -> None:
+        """Count an attempt no more that was not billed."""
+        if self.ledger is not None:
+            self.ledger.release(attempt.name)
 
-    def _most(self, *claims: tuple[int, int]) -> float:
-        """Return the most that attempts may cost, as far as the replies so far show."""
+    def _tokens(self, attempt: Attempt) -> tuple[int, int]:
+        """Return the most tokens that an attempt may read and write."""
+        # A token has at least one byte. Servers also show the schema to the model.
+        schema = json.dumps(attempt.request.schema)
+        texts = [schema, *(message["content"] for message in attempt.request.messages)]
+        read = sum(_FORMAT_TOKENS + len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        return read, int(attempt.sampling["max_tokens"])
+
+    def _most(self, attempt: Attempt) -> float:
+        """Return the most that an attempt may cost, as far as the replies so far show."""
         assert self.price is not None
-        margin = 1 if self.counter.exact else _MARGIN
-        read = margin * self.excess[0] * sum(read for read, _ in claims)
-        return self.price.cost(read, self.excess[1] * sum(written for _, written in claims))
+        read, written = self._tokens(attempt)
+        return self.price.cost(self.scale[0] * read, self.scale[1] * written)
 
     def _charge(self, attempt: Attempt, reply: Reply) -> Reply:
-        """Add the cost of a reply to the run's, and return the reply with its cost."""
-        claim = self.held.pop(attempt.name, None)
-        if reply.counted and claim:
-            read, written = (max(tokens, 1) for tokens in claim)
-            self.excess = (
-                max(self.excess[0], reply.input_tokens / read),
-                max(self.excess[1], reply.output_tokens / written),
+        """Return a reply with its cost."""
+        if self.ledger is None:
+            return reply
+        if reply.counted:
+            counted = reply.input_tokens, reply.output_tokens
+            shares = [n / most for n, most in zip(counted, self._tokens(attempt), strict=True)]
+            self.scale = tuple(
+                max(scale, _MARGIN * share if share > 1 else 1)
+                for scale, share in zip(self.scale, shares, strict=True)
             )
-        elif not reply.counted and self.price is not None and self.price != FREE:
+        else:
             self.estimated += 1
-            reply = replace(reply, cost=self._most(claim or self._claim(attempt)))
-        self.runtime.spending.amount += reply.cost or 0.0
-        return reply
+            reply = replace(reply, cost=self._most(attempt))
+        return replace(reply, prices=self.table.date)
 
     def deliver(self, attempt: Attempt, reply: Reply) -> Attempt | None:
         """Store and read a reply, and return the attempt to make next because of it, if any."""
@@ -275,7 +304,6 @@ class _Run:
         if reply.finish == TOO_LONG:
             # There is no answer to store: with a longer window the question is asked again.
             self.unfit[key] = Failure(TOO_LONG, reply.text)
-            self.held.pop(attempt.name, None)
             self.bar.advance(1)
             return None
         self.verdicts.pop(key, None)
@@ -286,10 +314,12 @@ class _Run:
         kept = None if verdict is None else verdict_to_json(verdict)
         reply = self._charge(attempt, reply)
         self.store.append(attempt.request, reply, kept)
+        if self.ledger is not None:
+            self.ledger.settle(attempt.name, reply.cost)
         self.fresh[key] += 1
         following = self._next(self.questions[key])
         self.bar.advance(0 if following else 1)
-        if self.price is not None and self.price.output:
+        if self.ledger is not None:
             self.bar.note(self._spent)
         return following
 
@@ -314,8 +344,12 @@ class _Run:
 
     @property
     def _spent(self) -> str:
-        shown = f"{self.runtime.spending.amount:.4f} {self.table.currency}"
-        return f"{shown} (an estimate: {NO_USAGE})" if self.estimated else shown
+        spending, currency = self.runtime.spending, self.table.currency
+        shown = f"{spending.known:.4f} {currency} spent"
+        shown += f" (an estimate: {NO_USAGE})" if self.estimated else ""
+        if spending.unknown:
+            shown += f", at most {spending.unknown:.4f} {currency} more for requests without reply"
+        return shown
 
     def finish(self) -> None:
         """Report questions that did not fit the budget.
@@ -323,15 +357,14 @@ class _Run:
         Raises:
             IncompleteError: there is such a question.
         """
-        if self.exhausted:
-            left = sum(
-                not self.store.replies(key) and key not in self.unfit for key in self.questions
-            )
+        if not self.exhausted:
+            return
+        if left := sum(attempt.request.key not in self.unfit for attempt in self.waiting()):
+            earlier = " with earlier runs" if self.runtime.use_cache else ""
             raise IncompleteError(
-                f"stopped before --max-cost {self.runtime.max_cost:g} was exceeded: "
-                f"{self._spent} spent, {left} of "
-                f"{len(self.questions)} questions left. Everything answered is kept: run the same "
-                "command with a higher cap to continue"
+                f"stopped before --max-cost {self.runtime.max_cost:g} was exceeded{earlier}: "
+                f"{self._spent}, {left} of {len(self.questions)} questions left. Everything "
+                "answered is kept: run the same command with a higher cap to continue"
             )
 
     def answers(self) -> dict[str, Answer]:

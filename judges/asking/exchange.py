@@ -103,7 +103,7 @@ TokenLogprob = tuple[str, tuple[tuple[str, float], ...]]
 """One token of a reply with the model's alternatives for it, including the token itself: each is a
 text and the natural logarithm of its probability."""
 
-_LATER_COUNTS = ("reasoning_tokens", "cached_tokens")
+_LATER = ("reasoning_tokens", "cached_tokens", "model", "prices")
 # The settings of a reply that are numbers.
 _NUMBERS = ("max_tokens", "seed", "temperature")
 
@@ -125,6 +125,8 @@ class Reply:
             `counted`, this is the most that the reply may cost.
         latency: seconds from sending the request to having the whole answer.
         sent: settings that differed from the request, e.g. a raised token cap on a retry.
+        model: the model that answered, if the server names another than it was asked for.
+        prices: date of the price table that the cost is computed with, if the server is paid.
     """
 
     text: str
@@ -137,6 +139,8 @@ class Reply:
     sent: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+    model: str = ""
+    prices: str = ""
 
     @property
     def counted(self) -> bool:
@@ -151,9 +155,9 @@ class Reply:
         return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the reply as it is stored; counts of later versions are included if not 0."""
+        """Return the reply as it is stored; fields of later versions are included if not empty."""
         record = asdict(self)
-        return {name: v for name, v in record.items() if v or name not in _LATER_COUNTS}
+        return {name: v for name, v in record.items() if v or name not in _LATER}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Reply:

@@ -31,6 +31,15 @@ _MOST_BYTES = 4_000_000
 # A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
 
+# What may follow a model's name: its date or version, and the form of weights or service.
+_DATE = r"\d{4}-\d\d(?:-\d\d)?|\d\d-\d{4}|\d\d-\d\d|\d{3,8}|v\d+(?:\.\d+)?(?::\d+)?"
+_FORM = (
+    r"latest|preview|exp|instruct|chat|it|hf|free|nitro|floor|online|extended|gguf|ggml|mlx|awq"
+    r"|gptq|bnb|fp8|b?f(?:p?16)|int[48]|[48]bit|i?q\d(?:_[a-z0-9]+)*"
+)
+# Atomic, since a server chooses the name.
+_SUFFIXES = re.compile(rf"(?:[-_.:](?>{_DATE}|{_FORM}))+$")
+
 Reasoning = Literal["never", "optional", "always"]
 """When a model spends hidden tokens before it answers; `optional` can be turned off."""
 
@@ -165,6 +174,29 @@ class ModelTable:
         name = min(lasting, key=lambda name: lasting[name].output)
         price = f"{lasting[name]}, {self.currency} per million tokens"
         return f"model={name} ({price}, prices of {self.date})"
+
+
+def same_model(asked: str, said: str) -> bool:
+    """Return whether two names are of one model, whose provider or date only one of them names.
+
+    Args:
+        asked: the name in a request.
+        said: the name in the reply; empty if the server names none.
+    """
+    if said in ("", asked):
+        return True
+    (name, date), (other, of_other) = map(_name_and_date, (asked, said))
+    return name == other and (not date or not of_other or date == of_other)
+
+
+def _name_and_date(model: str) -> tuple[str, str]:
+    # A revision follows an @.
+    name = model.replace("\\", "/").rstrip("/").rpartition("/")[2].partition("@")[0].lower()
+    found = _SUFFIXES.search(name)
+    if found is None:
+        return name, ""
+    dates = re.findall(rf"(?<=[-_.:])(?:{_DATE})(?![a-z0-9])", found[0])
+    return name[: found.start()], "".join(filter(str.isdigit, "".join(dates)))
 
 
 def _tuned_from(model: str) -> str:

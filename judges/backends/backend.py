@@ -26,15 +26,18 @@ class Assignment:
     Attributes:
         attempts: what to ask; items of one source are adjacent.
         deliver: called once per reply, in any order, never from two threads at once.
-        may_send: called before each attempt; if it is False, this and all further attempts are not
-            sent.
+        claim: called with attempts each time before they are sent, also again after a fault;
+            returns how many of them, in this order, the budget has room for: no others are sent.
+        release: called with an attempt that was refused, or did not reach the server, so that it is
+            not billed.
         price: of the model, for the replies' cost; None where unknown.
         runtime: concurrency, progress.
     """
 
     attempts: Sequence[Attempt]
     deliver: Deliver
-    may_send: Callable[[Attempt], bool]
+    claim: Callable[[Sequence[Attempt]], int]
+    release: Callable[[Attempt], None]
     price: Price | None
     runtime: Runtime
 

@@ -48,8 +48,11 @@ class Moved(Exception):
     """A reply that redirects the request; the message is the new address."""
 
 
-def bounded_client(limits: Limits) -> Any:
-    """Return an HTTP client for OpenAI's client; it uses the proxies of the environment.
+def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
+    """Return an HTTP client for OpenAI's client.
+
+    Args:
+        proxies: whether requests go through the proxies of the environment.
 
     Raises:
         OptionError: the environment names an invalid proxy.
@@ -100,7 +103,7 @@ def bounded_client(limits: Limits) -> Any:
 
     trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     try:
-        return Bounded(verify=trusted)
+        return Bounded(verify=trusted, trust_env=proxies)
     except Exception as error:  # any error of the library's parts for a proxy's address
         raise OptionError(
             "the proxy that $HTTP_PROXY, $HTTPS_PROXY or $ALL_PROXY names cannot be used "

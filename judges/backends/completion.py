@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from gecjury.judges.asking.exchange import (
     TokenLogprob,
     check_logprobs,
 )
-from gecjury.judges.asking.models import Price
+from gecjury.judges.asking.models import Price, same_model
 from gecjury.judges.replies.reply import is_answer
 
 MALFORMED = "malformed"
@@ -32,6 +33,7 @@ _ERROR_WORDS = tuple(
         ("permission|forbidden", 403),
     )
 )
+_MOST_NAME = 200  # characters of a model's name
 # More tokens than any context or bill has.
 _MOST_TOKENS = 1_000_000_000
 
@@ -88,7 +90,10 @@ def read_completion(
         top = None  # the tokens would spell the key
     settings = {**attempt.overrides, **sent} or NOTHING
     thoughts = min(thoughts, written)
-    return Reply(kept, ended, read, written, top, cost, latency, settings, thoughts, cached)
+    said = record.get("model")
+    other = masked(_whole(said[:_MOST_NAME]), secrets) if isinstance(said, str) else ""
+    other = "" if same_model(attempt.request.model, other) else sys.intern(other)
+    return Reply(kept, ended, read, written, top, cost, latency, settings, thoughts, cached, other)
 
 
 def error_in(record: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -27,8 +27,10 @@ from gecjury.core.addresses import (
     KEY_VARIABLE,
     OPENAI_ADDRESS,
     check_address,
+    is_loopback,
     key_variable,
     masked,
+    proxy_for,
     public_address,
     read_key,
     secrets_of,
@@ -43,7 +45,7 @@ from gecjury.core.errors import (
 from gecjury.core.textfiles import parse_json
 from gecjury.core.wording import visible
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
-from gecjury.judges.asking.models import Price, capabilities
+from gecjury.judges.asking.models import capabilities
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_client, run_to_end
 from gecjury.judges.backends.completion import (
@@ -174,6 +176,12 @@ _WORDS = {
 # Bytes that a server needs to write the probabilities of one token and of its alternatives.
 _TOKEN_BYTES = 5_000
 _MOST_MESSAGE = 4_000
+# Statuses of requests that were not processed; others may be billed.
+_UNBILLED = (401, 403, 404, 413, 422, 429)
+_UNSENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", Moved.__name__)
+_END_OF_STREAM = "[DONE]"
+# Seconds of waiting from which on people are told, and for how long they are not told again.
+_TOLD_FROM, _TOLD_AGAIN = 5.0, 60.0
 # How servers that do not answer 404 say that they do not know a model.
 _UNKNOWN_CODES = ("model_not_found", "invalid_model")
 _UNKNOWN = re.compile(r"model.{0,80}(not found|not exist|not a valid model)|invalid model")
@@ -248,7 +256,10 @@ class ServerBackend:
         return said if isinstance(reason, Unusable) else f"no connection ({said})"
 
     def _server(self) -> str:
-        return public_address(self.model.base_url) or "OpenAI"
+        urls = (self.model.base_url or OPENAI_ADDRESS).split("+")
+        proxy = next(filter(None, map(proxy_for, urls)), "")
+        through = f" (through the proxy {public_address(proxy)})" if proxy else ""
+        return (public_address(self.model.base_url) or "OpenAI") + through
 
     def _clean(self, text: str) -> str:
         """Return a server's message on one line of at most 300 characters, without the key."""
@@ -268,9 +279,9 @@ class OpenAIBackend(ServerBackend):
         self._obeys = False  # whether a reply has had the form of its schema
         self.pace = Pace(1)  # until it is known how many requests there may be at once
         self._answered = 0
+        self._told = float("-inf")  # when people were last told of a wait
         self._random = random.Random(0)
         self._stop: BaseException | None = None
-        self._full = False
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts, many at once; see `Backend.run`."""
@@ -279,25 +290,27 @@ class OpenAIBackend(ServerBackend):
     async def _all(self, work: Assignment) -> None:
         attempts = work.attempts
         # The first question is sent alone if its reply decides whether the others are paid for: a
-        # server may return no probabilities, or count more tokens than estimated.
+        # server may return no probabilities, or bill more tokens than there can be.
         capped = work.runtime.max_cost is not None
         alone = attempts and (attempts[0].sampling.get("logprobs") or capped)
         first = 1 if alone else len(attempts)
         waiting = deque(attempts[:first])
         self.pace = Pace(work.runtime.concurrency)
         clients = self._connect(work, limits_for(self.limits, work.attempts))
-        self._stop, self._full = None, False
+        self._stop = None
 
         async def answer(number: int) -> None:
             client = clients[number % len(clients)]
-            while waiting and self._stop is None and not self._full:
+            while waiting and self._stop is None:
                 attempt: Attempt | None = waiting.popleft()
                 while attempt is not None and self._stop is None:
-                    if not work.may_send(attempt):
-                        self._full = True
-                        break
-                    reply = await self._answer(client, attempt, work.price)
-                    attempt = None if reply is None else work.deliver(attempt, reply)
+                    reply = await self._answer(client, attempt, work)
+                    if reply is None:
+                        # The budget has no room for it beside the requests in progress, which may
+                        # leave some: whoever makes these tries it again.
+                        waiting.appendleft(attempt)
+                        return
+                    attempt = work.deliver(attempt, reply)
 
         async def guarded(number: int) -> None:
             # One failure ends the run, but the other requests in progress are paid for, so their
@@ -322,16 +335,20 @@ class OpenAIBackend(ServerBackend):
         if self._stop is not None:
             raise self._stop
 
-    async def _answer(self, client: Any, attempt: Attempt, price: Price | None) -> Reply | None:
-        """Return a reply, after retries if necessary; None if another request ended the run."""
+    async def _answer(self, client: Any, attempt: Attempt, work: Assignment) -> Reply | None:
+        """Return a reply, after retries if necessary.
+
+        Returns:
+            None if another request ended the run, or the budget has no room.
+        """
         tries = 0
         while True:
             await self.pace.enter()
             answered = False
             try:
-                if self._stop is not None:
+                if self._stop is not None or not work.claim([attempt]):
                     return None
-                reply = await self._once(client, attempt, price)
+                reply = await self._once(client, attempt, work)
                 self._watch_schema(attempt, reply)
                 answered = True
                 self._answered += 1
@@ -366,6 +383,12 @@ class OpenAIBackend(ServerBackend):
                 wait, limited = backoff(tries - 1, error.wait, self._random), error.limited
                 if limited:
                     self.pace.slow_down(wait)
+                now = time.monotonic()
+                if wait >= _TOLD_FROM and now >= self._told + _TOLD_AGAIN:
+                    self._told = now
+                    work.runtime.tell(
+                        f"{self._server()}: {error}; waiting {wait:.0f} s before asking again"
+                    )
             finally:
                 await self.pace.leave(answered=answered)
             if not limited:  # `Pace.enter` waits for the end of a pause for all requests
@@ -382,8 +405,16 @@ class OpenAIBackend(ServerBackend):
         if ignored and not self._obeys and self.model.structured != "schema":
             self.left_out.add("response_format")
 
-    async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
+    async def _once(self, client: Any, attempt: Attempt, work: Assignment) -> Reply:
         import openai
+
+        def fail(error: Any) -> NoReturn:
+            try:
+                self._raise_status(error, body)
+            except Exception as fault:
+                if isinstance(fault, _Refused) or error.status_code in _UNBILLED:
+                    work.release(attempt)
+                raise
 
         body = request_body(self.model, attempt, self.left_out)
         # A copy, since other requests may be refused while this one is in progress.
@@ -395,18 +426,22 @@ class OpenAIBackend(ServerBackend):
             )
             data = raw.http_response.content
         except openai.APIStatusError as error:
-            self._raise_status(error, body)
-        except openai.APITimeoutError:
+            fail(error)
+        except openai.APITimeoutError as error:
+            if _unsent(error):
+                work.release(attempt)
             # Desktop servers process one request at a time, and the others wait in a queue.
             self.pace.slow_down(0.0)
             raise _Transient("the request timed out") from None
         except (openai.APIConnectionError, Unusable, Moved) as error:
+            if _unsent(error):
+                work.release(attempt)
             raise _Transient(self._broken(error)) from None
         except openai.OpenAIError as error:
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
         except Exception as error:  # any error of the client while it reads an odd answer
             raise _Transient(f"an answer that cannot be read ({type(error).__name__})") from None
-        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+        text = _without_marks(data.decode("utf-8", "replace").removeprefix("\ufeff"))
         try:
             record = parse_json(text, "the reply", "a completion", halves=True)
         except InputError:
@@ -417,9 +452,9 @@ class OpenAIBackend(ServerBackend):
         if said := error_in(record):
             sent = openai.APIStatusError("", response=raw.http_response, body=said)
             sent.status_code = error_status(said)
-            self._raise_status(sent, body)
+            fail(sent)
         seconds = time.perf_counter() - start
-        return read_completion(record, attempt, price, self._secrets, seconds, **left_out)
+        return read_completion(record, attempt, work.price, self._secrets, seconds, **left_out)
 
     def _raise_status(self, error: Any, body: Mapping[str, Any]) -> NoReturn:
         """Turn an error status into a retry, a request without a setting, or the end."""
@@ -504,6 +539,21 @@ class OpenAIBackend(ServerBackend):
             raise _Refused from None
 
 
+def _unsent(error: Exception) -> bool:
+    """Return whether a request never reached the server, or only one that sent it elsewhere."""
+    # By name, since the client chooses between two HTTP libraries.
+    return type(error.__cause__ or error).__name__ in _UNSENT
+
+
+def _without_marks(text: str) -> str:
+    """Return a body without the marks of a stream, which some servers put around a whole reply."""
+    body = text.rstrip()
+    if body.endswith(_END_OF_STREAM):
+        body = body.removesuffix(_END_OF_STREAM).rstrip().removesuffix("data:")
+        return body.lstrip().removeprefix("data:")
+    return text
+
+
 def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
     """Return the limits, with room for the probabilities of tokens if these are requested."""
     tokens = [a.sampling["max_tokens"] for a in attempts if a.sampling.get("logprobs")]
@@ -545,7 +595,7 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
             )
         key = "none"
     place, _, query = url.partition("?")
-    bounded = bounded_client(limits or Limits())
+    bounded = bounded_client(limits or Limits(), proxies=not is_loopback(url))
     try:
         return openai.AsyncOpenAI(
             api_key=key,

@@ -30,6 +30,8 @@ _MOST_BYTES = 150_000_000
 _DONE = ("completed", "failed", "expired", "cancelled")
 # How often requests that batches leave unanswered are submitted again.
 _ROUNDS = 4
+# With a cap on the cost the first batch has one request, and each further one as many times more.
+_GROWTH = 10
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 120.0
 # A batch's window is a day; one that is still running after that never completes.
@@ -84,12 +86,16 @@ class BatchBackend(ServerBackend):
         waiting = {attempt.name: attempt for attempt in work.attempts}
         mark = key_of({"model": self.model.name, "prompt": work.attempts[0].request.prompt})
         fruitless = 0
+        capped = work.runtime.max_cost is not None
+        most = 1 if capped else len(waiting)
         async with client:
             while waiting:
                 before = len(waiting)
                 running = await self._collect(client, mark, waiting, work)
                 todo = [attempt for name, attempt in waiting.items() if name not in running]
-                allowed = [attempt for attempt in todo if work.may_send(attempt)]
+                most *= _GROWTH if len(waiting) < before else 1
+                # With a cap, the cost of a batch is known before the next one is sent.
+                allowed = [] if capped and running else todo[: work.claim(todo[:most])]
                 self._asked.update(attempt.name for attempt in allowed)
                 for part in _parts([self._line(attempt) for attempt in allowed]):
                     await self._submit(client, mark, part)

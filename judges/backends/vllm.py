@@ -54,7 +54,7 @@ class VLLMBackend:
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts in one call, and retries in further calls."""
-        waiting = [attempt for attempt in work.attempts if work.may_send(attempt)]
+        waiting = list(work.attempts[: work.claim(work.attempts)])
         if not waiting:
             return
         engine = _engine(self.model)

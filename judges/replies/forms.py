@@ -22,6 +22,7 @@ from gecjury.judges.replies.reply import (
     REASON,
     REASON_CHARACTERS,
     Failure,
+    PartlyWritten,
     Verdict,
     answer_text,
     read_choice,
@@ -127,7 +128,9 @@ class Form:
         if isinstance(plain, Failure):
             return plain
         means = [_at(reply, key, values, self.reasoned) for key, values in self.places]
-        return [score if mean is None else mean for score, mean in zip(plain, means, strict=True)]
+        scores = [score if mean is None else mean for score, mean in zip(plain, means, strict=True)]
+        written = means.count(None)
+        return PartlyWritten(scores, written) if written else scores
 
 
 _POINTS = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
@@ -206,10 +209,13 @@ def _mean(
 ) -> float | None:
     """Return the weighted mean of the values of a token's alternatives that begin with `before`."""
     weights: dict[str, float] = {}
-    for text, logprob in top:
+    before = _packed(before)
+    for token, logprob in top:
+        # Blanks do not matter in JSON: " 4" and "4" are the same score.
+        text = _packed(token)
         if not text.startswith(before):
             continue
-        rest = text[len(before) :].lower()
+        rest = text[len(before) :]
         # A token may contain only the first letters of a word, or more than the value.
         name = next((v for v in values if rest and (rest.startswith(v) or v.startswith(rest))), "")
         # A longer word or number is a different one: "10" is not 1, and "Answer" is not A.
@@ -220,3 +226,7 @@ def _mean(
     if not total:
         return None
     return sum(values[name] * weight for name, weight in weights.items()) / total
+
+
+def _packed(text: str) -> str:
+    return "".join(text.lower().split())

@@ -16,7 +16,7 @@ depend on the model. What stands between the marks is never an answer, whatever 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -146,6 +146,20 @@ ONLY_REASONING = Failure("empty", "only reasoning, no answer")
 """A reply without text outside its reasoning."""
 UNENDED = Failure("truncated", "the reasoning never ends")
 """A reply without the mark that closes its reasoning."""
+
+
+class PartlyWritten(list[float]):
+    """Expected scores of a reply, some of which lack a token and are as written.
+
+    Attributes:
+        written: how many of them are.
+    """
+
+    def __init__(self, scores: Iterable[float], written: int) -> None:
+        super().__init__(scores)
+        self.written = written
+
+
 Verdict = list[float] | Failure
 """A score for each correction in a question, or what is wrong with its reply."""
 
@@ -158,12 +172,15 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     """
     if isinstance(verdict, Failure):
         return {"failure": verdict.kind, "detail": verdict.detail}
+    if isinstance(verdict, PartlyWritten):
+        return {"scores": verdict, "written": verdict.written}
     return {"scores": verdict}
 
 
 @dataclass(frozen=True)
 class _KeptVerdict:
     scores: tuple[float, ...] | None = None
+    written: int = 0
     failure: FailureKind | None = None
     detail: str = ""
 
@@ -182,7 +199,9 @@ def verdict_from_json(record: object, count: int) -> Verdict | None:
     if kept.failure is not None:
         return Failure(kept.failure, kept.detail)
     scores = list(kept.scores or ())
-    return scores if len(scores) == count and all(abs(score) <= 1e9 for score in scores) else None
+    if len(scores) != count or not all(abs(score) <= 1e9 for score in scores):
+        return None
+    return PartlyWritten(scores, kept.written) if 0 < kept.written <= count else scores
 
 
 def target_key(number: int) -> str:

@@ -31,7 +31,10 @@ def test_flips_are_counted_by_pair() -> None:
     # texts 0, 1, 2: order 0 gives 5 4 4, order 1 gives (2, 1, 0) → 4 5 4
     # pair 0-1: + then −: flipped; 0-2: + then 0: changed; 1-2: 0 then +: changed
     ballots = [scored((0, 1, 2), (5, 4, 4)), scored((2, 1, 0), (4, 5, 4), order=1)]
-    assert order_flips(ballots) == {"compared": 3, "flipped": 1 / 3, "changed": 1.0}
+    # 4 of the 6 preferences are decided: two such preferences differ by chance in (2/3)² / 2
+    assert order_flips(ballots) == {
+        "compared": 3, "flipped": 1 / 3, "changed": 1.0, "chance": pytest.approx(2 / 9)
+    }  # fmt: skip
     assert order_flips(ballots[:1]) is None
 
 
@@ -45,7 +48,7 @@ def test_a_repeated_permutation_is_not_another_order() -> None:
     ballots = [scored((0, 1), (5, 4)), scored((0, 1), (5, 4), order=2)]
     assert order_flips(ballots) is None
     ballots.append(scored((1, 0), (5, 4), order=1))
-    assert order_flips(ballots) == {"compared": 1, "flipped": 1.0, "changed": 1.0}
+    assert order_flips(ballots) == {"compared": 1, "flipped": 1.0, "changed": 1.0, "chance": 0.5}
 
 
 def test_repeats_and_positions() -> None:

@@ -237,6 +237,32 @@ def test_a_planted_bias_and_invalid_replies_are_shown(call: Call, serve: Serve) 
     assert "of the questions invalid" in said
 
 
+def test_another_model_is_named_without_verbose(call: Call, serve: Serve, files: list[str]) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        said = completion(body, json.dumps({"score": 3}))
+        said.body["model"] = "gemma-3-1b-it"
+        return said
+
+    metric = f"llm-s:model=a+b,protocol=pointwise,base_url={serve(behave).url}"
+    status, out, err = call("score", *files, "-m", metric)
+    assert (status, err) == (0, "")
+    said = " ".join(out.split())
+    assert "llm-s: answered by gemma-3-1b-it (4); valid replies 4 of 4" in said
+    assert "agreement is not measured: gemma-3-1b-it answered for several of its models" in said
+    assert "a: according to the server, gemma-3-1b-it wrote 4 of 4 replies" in said
+    assert "α" not in out
+
+
+def test_score_prints_an_audit_when_asked(call: Call, serve: Serve, files: list[str]) -> None:
+    metric = f"llm-s:model=m,orders=2,base_url={serve().url}"
+    status, out, err = call("score", *files, "-m", metric, "--audit")
+    assert (status, err) == (0, "")
+    assert re.search(r"flips when reordered +0\.0% of 2 \(by chance \d+\.\d%\)", out)
+    assert "flips when reordered" not in call("score", *files, "-m", metric)[1]
+    status, _, err = call("score", *files, "-m", "changes", "--audit")
+    assert (status, "--audit: none of the metrics named asks a model" in err) == (2, True)
+
+
 def test_a_panel_says_how_far_its_models_agree(call: Call, serve: Serve, files: list[str]) -> None:
     def graded(number: int, body: dict[str, Any]) -> Said:
         # One model gives 4 for "goes" and 2 otherwise, the other always 1 more.

@@ -21,7 +21,10 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import language_of
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.judge import load_wording
+from gecjury.judges.llm import LLMS
+from gecjury.judges.own_wording import SHORT
 from gecjury.judges.replies.forms import CHOICE
+from gecjury.prompts import prompt_text
 from gecjury.scoring.registry import load
 from tests.judges.conftest import FakeModel
 from tests.judges.faultserver import score_of, targets_of
@@ -376,7 +379,7 @@ def test_expected_pairwise_averages_both_orders(model: FakeModel) -> None:
     # "v 1" first: .8 + ½ · .2 = .9; second: .2 + ½ · .2 = .3; the mean of both orders is .6
     assert table.sentences[:, 0].tolist() == pytest.approx([0.6, 0.4])
     audit = table.statistics.details["audit"]["members"][0]
-    assert audit["flips"] == {"compared": 1, "flipped": 1.0, "changed": 1.0}
+    assert audit["flips"] == {"compared": 1, "flipped": 1.0, "changed": 1.0, "chance": 0.5}
 
 
 def test_expected_scores_without_probabilities_are_refused(
@@ -572,8 +575,27 @@ def test_a_score_token_may_include_the_characters_before_the_score(before: str) 
         for t in tokens
     )
     reply = Reply("".join(tokens), "stop", 1, 1, logprobs)
-    # (4 · .6 + 2 · .2) / .8: a bare 4 is another token where something comes before it
-    assert scores_form(1).read_expected(reply) == [pytest.approx(3.5)]
+    # A bare 4 is the same score as one after a blank, (4 · .7 + 2 · .2) / .9, but another token
+    # where a sign comes before it, (4 · .6 + 2 · .2) / .8.
+    mean = 3.2 / 0.9 if before == " " else 3.5
+    assert scores_form(1).read_expected(reply) == [pytest.approx(mean)]
+
+
+def test_expected_scores_without_a_token_count_as_written_and_are_counted(
+    model: FakeModel, corpus: Corpus
+) -> None:
+    text = '{"target1_score":4,"target2_score":2}'
+    # The first score's token has no alternative that is a score.
+    places = {text.index("4"): [("?", 1.0)], text.rindex("2"): [("2", 0.5), ("3", 0.5)]}
+    model.say = lambda attempt: Reply(text, "stop", 200, 1, tokens_with(text, places))
+    for _ in range(2):  # from the model, and from the store
+        table = model.score("llm-s:scoring=expected", corpus)
+        assert np.unique(table.sentences).tolist() == [2.5, 4.0]
+        audit = table.statistics.details["audit"]["members"][0]
+        assert audit["settings"]["as_written"] == {"scores": 3, "of": 6}
+        (note,) = table.statistics.notes
+        assert note.startswith("m: 3 of 6 scores have no token with probabilities, and count as")
+    assert len(model.attempts) == 3
 
 
 JAPANESE = language_of("ja", tagger="none")
@@ -628,3 +650,18 @@ def test_edits_are_marked_without_blanks(model: FakeModel, runtime: Runtime, nam
     assert ("\n[は→が]\n" in prompt) is (name == "edit-verdict")
     assert f"\n{SOURCE_JA}\n" in prompt
     assert '"the"' not in prompt
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_prompt_without_a_version_for_other_languages_is_asked_in_english(
+    model: FakeModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: bool
+) -> None:
+    (tmp_path / "own.txt").write_text(prompt_text(SHORT))
+    more = f",prompt={tmp_path / 'own.txt'}" if own else ""
+    monkeypatch.setattr(LLMS, "usual_wording", SHORT)
+    german = Corpus(("Er gehen .",), {"a": Version(("Er geht .",))}, language=language_of("de"))
+    table = model.score(f"llm-s:protocol=pointwise{more}", german)
+    assert "Grade the correction from 1" in model.prompts[0]
+    note = "llm-s: the prompt short-grade is worded for English only"
+    # Whoever writes a prompt knows its language.
+    assert any(text.startswith(note) for text in table.statistics.notes) is not own

@@ -1,11 +1,15 @@
-"""Orders in which corrections are shown."""
+"""Orders in which corrections are shown, and texts that are safe to show."""
 
 from __future__ import annotations
 
+import sys
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.judges.showing import CandidateSet, permutations
+from gecjury.judges import showing
+from gecjury.judges.showing import CandidateSet, one_line, permutations
 
 
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 5))
@@ -18,3 +22,12 @@ def test_permutations_come_in_mirrored_pairs(count: int, orders: int, seed: int)
         assert second == first[::-1]
     assert len(drawn) == orders
     assert permutations(CandidateSet(9, "s", None, texts, texts), orders, seed) == drawn
+
+
+def test_printable_texts_are_not_searched_for_harmful_characters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    printable = [c for c in map(chr, range(sys.maxunicode + 1)) if c.isprintable()]
+    assert "".join(map(showing._harmless, printable)) == "".join(printable)
+    monkeypatch.setattr(showing, "_harmless", None)
+    assert one_line("Smörgås 雪 .") == "Smörgås 雪 ."

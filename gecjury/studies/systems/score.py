@@ -48,6 +48,7 @@ class Score(Study):
         by_type: also print counts by error type: 1 operation (M, R, U), 2 category, 3 both.
         by_rule: also print counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
         macro: also print macro averages of precision, recall and F, over sentences and error types.
+        audit: also print how far judges' replies can be trusted.
         worst: also print the N sentences that cost each system most.
         limit: score N of the sentences, drawn with the seed; all of them if there are no more.
         seed: seed of the limit, the resampling and the tests.
@@ -62,6 +63,7 @@ class Score(Study):
     by_type: TypeLevel | None = None
     by_rule: TypeLevel | None = None
     macro: bool = False
+    audit: bool = False
     worst: int | None = option(None, metavar="N", least=1, most=10_000)
     limit: int | None = option(None, metavar="N", least=1)
     seed: int = option(0, least=0)
@@ -177,7 +179,10 @@ class Score(Study):
         if sentences is not None:
             shown.append(replace(sentences, asked=True))
         shown += [replace(part_table(key, parts), asked=True) for key, parts in asked.items()]
-        shown += audit_tables(list(tables))
+        audited = audit_tables(list(tables))
+        if self.audit and not audited:
+            raise OptionError(_WITHOUT["audit"])
+        shown += [replace(audit, asked=self.audit) for audit in audited]
         if self.worst:
             from gecjury.studies.systems.costly import costly_sentences, costly_table
 
@@ -253,6 +258,8 @@ _WITHOUT = {
     "type": "--by-type: none of the metrics named counts error types; errant does",
     "rule": "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
     "metric that counts rules: errant",
+    "audit": "--audit: none of the metrics named asks a model; the biases of other metrics are "
+    "measured against people's judgments, by compare",
     "over": "--macro: none of the metrics named has precision and recall; errant does",
 }
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gecjury.core.addresses import masked, public_address, read_key, secrets_of
+from gecjury.core.addresses import (
+    is_loopback,
+    masked,
+    proxy_for,
+    public_address,
+    read_key,
+    secrets_of,
+)
 from gecjury.core.errors import OptionError
 
 pytestmark = pytest.mark.security
@@ -82,3 +89,32 @@ def test_white_space_around_a_key_is_removed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("OPENAI_API_KEY", " sk-key\n")
     assert read_key("OPENAI_API_KEY") == "sk-key"
     assert read_key("OPENAI_NO_KEY") == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "own", "proxy"),
+    [
+        ("http://127.0.0.1:8000/v1", True, ""),
+        ("http://127.1.2.3/v1", True, ""),
+        ("http://localhost:1/v1", True, ""),
+        ("http://a.localhost/v1", True, ""),
+        ("http://[::1]:8000/v1", True, ""),
+        ("http://0.0.0.0:8000/v1", True, ""),
+        ("http://localhost.example/v1", False, "http://p:1"),
+        ("http://10.0.0.1/v1", False, "http://p:1"),
+        ("https://10.0.0.1/v1", False, "http://q:1"),
+        ("http://inside.example:8000/v1", False, ""),
+        ("http://[", False, ""),
+    ],
+)
+def test_no_proxy_stands_before_an_address_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, url: str, own: bool, proxy: str
+) -> None:
+    for name, value in (
+        ("http_proxy", "http://p:1"), ("all_proxy", "http://q:1"), ("no_proxy", "inside.example"),
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    for name in ("HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert is_loopback(url) is own
+    assert proxy_for(url) == proxy

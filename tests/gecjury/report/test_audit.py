@@ -26,7 +26,7 @@ MEMBER = {
     "requests": {"distinct": 10, "asked": 10},
     "valid": 9,
     "missing": [],
-    "flips": {"compared": 50, "flipped": 0.08, "changed": 0.1},
+    "flips": {"compared": 50, "flipped": 0.08, "changed": 0.1, "chance": 0.4},
     "repeat_agreement": {"compared": 50, "equal": 0.98},
     "positions": [{"position": 1}, {"position": 2}],
 }
@@ -58,8 +58,9 @@ def test_the_sentence_of_a_judge() -> None:
     assert dict(audit_sentences(comparison)) == {
         "m": f"m prefers more edits than people do by {size}, prefers longer text than people do "
         f"by {size}, could not be tested for its own model family (no such pair was judged), "
-        "flips 8.0% of the preferences when reordered, gives a different score in 2.0% when asked "
-        "again and leaves 10.0% of the questions invalid: use orders=2 or more."
+        "flips 8.0% of the preferences when reordered (by chance 40.0%), gives a different score "
+        "in 2.0% when asked again and leaves 10.0% of the questions invalid: never use a single "
+        "order."
     }
     (table,) = audit_tables(comparison)
     cells = {row["what"]: row["value"] for row in table.rows}

@@ -38,7 +38,8 @@ def stored(file: Path, texts: Sequence[str], *answers: str) -> Path:
 
 def test_the_command_writes_replies(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    assert shell("judgments", "show", str(SAMPLE), "--html", str(file))[0] == 0
+    status, out, _ = shell("judgments", "show", str(SAMPLE), "--html", str(file))
+    assert (status, "51 of 51 replies" in out, file.name in out) == (0, True, True)
     text = file.read_text(encoding="utf-8")
     assert text.count("<article") == 51
     start = text.index('<p class="note">Line 2<')

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import IncompleteError, InputError, OptionError
+from gecjury.core.runtime import Spending
+from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.scoring.registry import load
 from tests.judges.conftest import Bench, expected
 from tests.judges.faultserver import FaultServer, batch_lines, finish_with
@@ -211,3 +213,63 @@ def test_malformed_lists_of_batches(batched: Bench, listed: Any) -> None:
     batched.server.list_batches = lambda: listed  # type: ignore[method-assign]
     with pytest.raises(InputError, match=r"(batch: .*run the same command again|came back unans)"):
         batched.score()
+
+
+@pytest.mark.parametrize("lost", [0, 4])
+def test_batches_grow_and_cost_no_more_than_the_cap(batched: Bench, lost: int) -> None:
+    """A server bills every request at a dollar a token, more than estimated, and loses some."""
+    billed: list[int] = []
+
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        lines = batch_lines(server, batch)
+        for line, text in zip(
+            lines, server.files[batch["input_file_id"]].splitlines(), strict=True
+        ):
+            read = len(json.loads(text)["body"]["messages"][0]["content"].encode()) // 2
+            usage = {"prompt_tokens": read, "completion_tokens": 60}
+            line["response"]["body"]["usage"] = usage
+            billed.append(read + 60)
+        finish_with(
+            server, batch, [line for n, line in enumerate(lines) if not lost or n % lost != 1]
+        )
+
+    batched.server.finish_batch = finish
+    batched.set_price(1e6, 1e6)
+    sources = [f"I likes cats {number} ." for number in range(60)]
+    batched.corpus = corpus_of_texts(sources, sources)
+    cap = 20_000.0
+    for _ in range(3):
+        with pytest.raises(
+            IncompleteError, match=r"stopped before --max-cost 20000 .* questions left"
+        ):
+            batched.score(max_cost=cap, spending=Spending())
+        assert sum(billed) <= cap
+    assert sum(billed) > 0.5 * cap
+    assert sizes(batched.server)[:2] == [1, 10]
+    higher = Spending()
+    assert batched.score(max_cost=3 * cap, spending=higher).missing == 0
+    # What was lost counts with the most that it may have cost.
+    assert higher.known <= sum(billed) <= higher.known + higher.unknown
+    assert (higher.unknown > 0) is (lost > 0)
+
+
+def test_a_killed_batch_counts_until_it_is_collected(
+    batched: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batched.set_price(1e6, 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "gecjury.judges.backends.openai_batch.BatchBackend._wait",
+            lambda *arguments: pytest.fail("killed"),
+        )
+        with pytest.raises(pytest.fail.Exception):
+            batched.score()
+    spending = Spending()
+    # Three requests count at 1,049 to 1,072 tokens each until their replies are known.
+    with pytest.raises(IncompleteError, match="3 of 3 questions left"):
+        load("llm-s", base_url=batched.server.url, model="tiny").score_corpus(
+            batched.corpus, replace(batched.runtime, batch=False, max_cost=4e3, spending=spending)
+        )
+    assert spending.unknown == 1072 + 1055 + 1049
+    assert batched.score(max_cost=4e3, spending=spending).missing == 0
+    assert (sizes(batched.server), spending.unknown) == ([3], 0)

@@ -23,6 +23,7 @@ from gecjury.core.runtime import Runtime, Spending
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, Request
+from gecjury.judges.asking.models import same_model
 from gecjury.judges.backends import openai as client
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, bounded_client
@@ -177,7 +178,7 @@ def test_where_nothing_can_be_asked(bench: Bench, monkeypatch: pytest.MonkeyPatc
         bench.judge(bench.server).score_corpus(bench.corpus, Runtime(dry_run=True))
     monkeypatch.setenv("HTTP_PROXY", "nonsense://x:y@[")
     with pytest.raises(OptionError, match=r"the proxy that \$HTTP_PROXY.* cannot be used"):
-        bench.score()
+        bench.score(base_url="http://a.example/v1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     made = bounded_client(Limits())
     address = made.base_url.copy_with(scheme="http", host="a.example")
@@ -419,7 +420,8 @@ def test_a_refused_effort_is_left_out(bench: Bench) -> None:
         Assignment(
             attempts=[attempt],
             deliver=lambda attempt, reply: answered.append(reply),
-            may_send=lambda attempt: True,
+            claim=len,
+            release=lambda attempt: None,
             price=None,
             runtime=bench.runtime,
         )
@@ -600,17 +602,24 @@ def test_the_cost_cap_is_respected(
     assert plan is not None
     assert (plan.requests, plan.cost["amount"]) == (3, plan.tokens["input"])
     assert not bench.server.bodies
-    # Room for one of three prompts of 190 tokens at 1 EUR each, held as 194 · 1.3 = 252.2:
-    # 190 + 252.2 > 400.
+    # Room for one of three prompts of 190 tokens at 1 EUR each. A prompt has 770 bytes and a schema
+    # of 239, and so at most as many tokens and 64 of the chat format: 190 + 1,055 > 1,200.
     capped, higher = Spending(), Spending()
-    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 400.*2 of 3 questions"):
-        bench.score(max_cost=400.0, spending=capped)
+    stopped = (
+        r"stopped before --max-cost 1200 was exceeded with earlier runs: 1\d\d.*2 of 3 questions"
+    )
+    with pytest.raises(IncompleteError, match=stopped):
+        bench.score(max_cost=1200.0, spending=capped)
     assert len(bench.server.bodies) == 1
-    assert 0 < capped.amount <= 400
+    # The same command sends nothing more.
+    with pytest.raises(IncompleteError, match=stopped):
+        bench.score(max_cost=1200.0, spending=Spending())
+    assert len(bench.server.bodies) == 1
     # With a higher cap the run continues where it stopped.
     cost = member(bench.score(max_cost=5000.0, spending=higher))["cost"]
     assert max(bench.server.asked.values()) == 1
-    assert math.isclose(cost["amount"], capped.amount + higher.amount)
+    assert 0 < capped.known < higher.known
+    assert math.isclose(cost["amount"], higher.known)
     assert (cost["currency"], cost["prices"]) == ("EUR", "2020-01-01")
 
 
@@ -634,13 +643,15 @@ def test_the_cost_cap_holds_where_a_server_reports_no_tokens(bench: Bench, usage
 
     bench.start(behave)
     bench.set_price(1e6, 0.0)
-    # Room for two of three prompts, each counted as 194 tokens · 1.3 = 252.2 USD.
-    with pytest.raises(IncompleteError, match=r"50[45]\.\d+ USD \(an estimate: .*1 of 3 questions"):
-        bench.score(max_cost=750.0, spending=Spending())
+    # Room for two of three prompts, each counted as the 1,049 to 1,072 tokens that it may have.
+    with pytest.raises(
+        IncompleteError, match=r"21\d\d\.\d+ USD spent \(an estimate: .*1 of 3 questions"
+    ):
+        bench.score(max_cost=3000.0, spending=Spending())
     assert len(bench.server.bodies) == 2
-    table = bench.score(max_cost=2e3, spending=Spending())
+    table = bench.score(max_cost=4e3, spending=Spending())
     cost = member(table)["cost"]
-    assert (cost["estimated"], cost["amount"]) == (3, pytest.approx(3 * 252.2, abs=3))
+    assert (cost["estimated"], cost["amount"]) == (3, 1072 + 1055 + 1049)
     rows = table.statistics.details["audit"]["rows"]
     (said,) = (row["value"] for row in rows if row["what"] == "cost")
     assert "an estimate: the server reports no tokens" in said
@@ -668,8 +679,232 @@ def test_the_cost_cap_holds_where_an_estimate_is_too_low(
     cap, spending = 15_000.0 * times, Spending()
     with pytest.raises(IncompleteError, match="stopped before --max-cost"):
         bench.score(concurrency=16, max_cost=cap, spending=spending)
-    assert 0.5 * cap < spending.amount <= cap
+    assert 0.5 * cap < spending.known <= cap
     assert bench.server.most_under_way > 1
+
+
+# What the server does after it has billed a request.
+LOSSES = [
+    Said(wire=b""),
+    Said(200, {"choices": "x" * 400}, cut=True),
+    Said(200, raw=b"<html>gateway</html>", headers={"content-type": "text/html"}),
+    Said(wait=0.5),
+    error(504, "upstream timed out"),
+    Said(body=choice_with(error={"message": "x", "code": 502})),
+]
+
+
+class Billing:
+    """A server that bills every request at a dollar a token, and loses some of the replies."""
+
+    def __init__(self, loss: Said, every: int) -> None:
+        self.loss, self.every, self.billed = loss, every, 0
+
+    def __call__(self, number: int, body: dict[str, Any]) -> Said:
+        # More tokens than an estimate by script expects.
+        said = completion(body, sound_reply(body))
+        read = len(body["messages"][0]["content"].encode()) // 2
+        said.body["usage"] = {"prompt_tokens": read, "completion_tokens": 60}
+        self.billed += read + 60
+        return self.loss if number % self.every == 1 else said
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_no_more_is_billed_than_the_cap_over_repeated_runs(bench: Bench, loss: Said) -> None:
+    billing = Billing(loss, 3)
+    bench.start(billing)
+    bench.set_price(1e6, 1e6)
+    lines = [f"I likes cats {number} ." for number in range(40)]
+    bench.corpus = corpus_of_texts(lines, lines)
+    cap, limits = 9_000.0, limited(Limits(seconds=0.25), [])
+    for _ in range(3):
+        with pytest.raises(IncompleteError, match=r"at most \d+\.\d+ USD more for requests wi"):
+            bench.score(limits, concurrency=4, max_cost=cap, spending=Spending())
+        assert billing.billed <= cap
+    assert billing.billed > 0.25 * cap
+    # A run without a cap counts as well, and its lost requests stay in the account.
+    cost = member(bench.score(limits, spending=Spending()))["cost"]
+    assert cost["amount"] < billing.billed <= cost["amount"] + cost["lost"]
+    asked = len(bench.server.bodies)
+    bench.corpus = corpus_of_texts([*lines, "One more ."], [*lines, "One more ."])
+    with pytest.raises(IncompleteError, match="1 of 41 questions left"):
+        bench.score(max_cost=float(billing.billed), spending=Spending())
+    assert len(bench.server.bodies) == asked
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_refused_requests_cost_nothing(bench: Bench, use_cache: bool) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        return refusing("temperature")(number, body) or (
+            error(429, "slow down") if number in (1, 2) else None
+        )
+
+    bench.runtime = replace(bench.runtime, use_cache=use_cache)
+    bench.start(behave)
+    bench.set_price(1e6, 0.0)
+    spending = Spending()
+    bench.score(max_cost=3e3, spending=spending)
+    assert len(bench.server.bodies) > 3
+    assert spending.unknown == 0
+    # Without a store, the cost of the same run is known nevertheless.
+    assert 500 < spending.known < 600
+    bench.server.url = "http://127.0.0.1:9/v1"
+    with pytest.raises(InputError, match="gives no answer: no connection"):
+        bench.score(max_cost=3e3, spending=spending, seed=1)
+    assert spending.unknown == 0
+
+
+def test_requests_of_a_killed_run_count(bench: Bench) -> None:
+    bench.set_price(1e6, 0.0)
+
+    def kill(number: int, body: dict[str, Any]) -> Said | None:
+        # The line before the request is on the disk; the rest of another one was cut off.
+        (ledger,) = bench.runtime.cache_folder("judgments").glob("*.spent")
+        kept.append(ledger.read_bytes())
+        return None
+
+    kept: list[bytes] = []
+    bench.start(kill)
+    with pytest.raises(IncompleteError):
+        bench.score(max_cost=1200.0, spending=Spending())
+    ledger = bench.store.with_suffix(".spent")
+    lines = bench.store.read_bytes().splitlines(keepends=True)
+    bench.store.write_bytes(lines[0])
+    ledger.write_bytes(kept[0] + b'\n{"sent": {"x-0": 5')
+    spending = Spending()
+    with pytest.raises(IncompleteError, match=r"0\.0000 USD spent, at most 10\d\d.*3 of 3 quest"):
+        bench.score(max_cost=1200.0, spending=spending)
+    assert len(bench.server.bodies) == 1
+    # Later lines are read although one was cut off.
+    bench.score(max_cost=9e3, spending=Spending())
+    bench.score(max_cost=9e3, spending=spending)
+    assert 500 < spending.known < 600
+    assert 1000 < spending.unknown < 1100
+
+
+def test_a_reply_without_a_price_leaves_the_cost_of_the_others_known(bench: Bench) -> None:
+    bench.start(lambda number, body: completion(body, "no") if number == 0 else None)
+    bench.score(concurrency=1)
+    bench.set_price(1e6, 0.0)
+    table = bench.score(concurrency=1, seed=1)
+    known = member(table)["cost"]
+    bench.corpus = replace(bench.corpus, sources=("She go .", *bench.corpus.sources[1:]))
+    cost = member(bench.score(concurrency=1))["cost"]
+    # Two of the three replies were stored when no price was known.
+    assert (cost["unpriced"], known.get("unpriced")) == (2, None)
+    assert 100 < cost["amount"] < known["amount"]
+    rows = bench.score(concurrency=1).statistics.details["audit"]["rows"]
+    (said,) = (row["value"] for row in rows if row["what"] == "cost")
+    assert said.endswith(" USD (prices: 2020-01-01), 2 replies without a known price")
+
+
+def test_the_date_is_that_of_the_prices_that_were_used(bench: Bench) -> None:
+    bench.set_price(1e6, 0.0)
+    bench.score()
+    path = bench.runtime.cache_folder("prices.json")
+    path.write_text(path.read_text().replace("2020-01-01", "2021-01-01"))
+    assert member(bench.score())["cost"]["prices"] == "2020-01-01"
+    bench.corpus = replace(bench.corpus, sources=("She go .", *bench.corpus.sources[1:]))
+    assert member(bench.score())["cost"]["prices"] == "2020-01-01 and 2021-01-01"
+
+
+# --- what the server says about itself ------------------------------------------------------------
+
+
+def by(model: str) -> Callable[[int, dict[str, Any]], Said]:
+    """Return a server that says that a model answers, whatever was asked for."""
+
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        said = completion(body, sound_reply(body))
+        said.body["model"] = model
+        return said
+
+    return behave
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "same"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", True),
+        ("gpt-4o-2024-08-06", "gpt-4o", True),
+        ("openai/gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", True),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022", True),
+        ("gemini-2.0-flash", "models/gemini-2.0-flash-001", True),
+        ("Qwen/Qwen3-8B", "Qwen3-8B-Q4_K_M.gguf", True),
+        ("qwen3-8b", "qwen/qwen3-8b@q4_k_m", True),
+        ("gemma-3-1b", "gemma-3-1b-it", True),
+        ("/models/m/", "m", True),
+        ("m", "", True),
+        ("gpt-4o", "gpt-4o-mini", False),
+        ("gpt-4", "gpt-4.1", False),
+        ("gpt-4", "gpt-4o", False),
+        ("gpt-4o-2024-05-13", "gpt-4o-2024-08-06", False),
+        ("Qwen3-32B", "Qwen3-8B", False),
+        ("Qwen3-32B", "gemma-3-1b-it", False),
+        ("m", "q4" + "_it" * 50 + "!", False),
+    ],
+)
+def test_a_dated_or_prefixed_name_is_the_same_model(asked: str, said: str, same: bool) -> None:
+    assert same_model(asked, said) is same
+
+
+def test_another_model_than_asked_is_named_also_from_the_store(bench: Bench) -> None:
+    bench.start(by("gemma-3-1b-it"))
+    for _ in range(2):
+        table = bench.score(model="tiny+other")
+        panel, *notes = table.statistics.notes
+        assert panel.startswith("the panel's agreement is not measured: gemma-3-1b-it answered for")
+        assert [note.partition(";")[0] for note in notes] == [
+            f"{name}: according to the server, gemma-3-1b-it wrote 3 of 3 replies"
+            for name in ("tiny", "other")
+        ]
+        assert "panel" not in table.statistics.details["audit"]
+    assert len(bench.server.bodies) == 6
+    # With one name of the two in place, it still is one model.
+    bench.start(by("openai/tiny-2026-01-01"))
+    panel, note = bench.score(model="tiny+other").statistics.notes
+    assert ("answered for several" in panel, note.startswith("other: ")) == (True, True)
+    assert bench.score().statistics.notes == ()
+
+
+def test_a_reply_with_marks_of_a_stream_is_read(bench: Bench) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        reply = json.dumps(completion(body, sound_reply(body)).body)
+        before = "data: " if number else ""
+        return Said(raw=f"{before}{reply}\n\ndata: [DONE]\n\n".encode())
+
+    bench.start(behave)
+    assert np.array_equal(bench.score().sentences, expected(bench.corpus))
+    assert len(bench.server.bodies) == 3
+
+
+def test_no_proxy_stands_before_this_machine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://user:secret@127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert bench.score().missing == 0
+    assert bench.score(base_url=bench.server.url.replace("127.0.0.1", "localhost")).missing == 0
+    with pytest.raises(
+        InputError,
+        match=r"http://gpu.invalid/v1 \(through the proxy http://127.0.0.1:9\) gives no answer",
+    ):
+        bench.score(base_url="http://gpu.invalid/v1")
+    monkeypatch.setenv("no_proxy", "gpu.invalid")
+    with pytest.raises(InputError, match=r"http://gpu.invalid/v1 gives no answer"):
+        bench.score(base_url="http://gpu.invalid/v1")
+
+
+def test_a_long_wait_is_told_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "backoff", lambda *arguments: 0.01)
+    monkeypatch.setattr(client, "_TOLD_FROM", 0.01)
+    told: list[str] = []
+    bench.runtime = replace(bench.runtime, tell=told.append)
+    bench.start(lambda number, body: error(429, "slow down") if number < 4 else None)
+    bench.score()
+    assert told == [
+        f"{bench.server.url}: rate limit (429): slow down; waiting 0 s before asking again"
+    ]
 
 
 # --- pace, size and time --------------------------------------------------------------------------
