@@ -47,10 +47,9 @@ class EditVerdict(Judge, Sums):
     name: ClassVar[str] = "edit-verdict"
     summary: ClassVar[str] = "a language model calls each edit valid or not; share of valid ones"
     paper: ClassVar[str] = "this package"
-    version: ClassVar[int] = 2  # outputs without edits have no score
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3  # outputs without edits have no score
 
     criterion: str | None = setting(None, later=True)
 

@@ -4,8 +4,8 @@
 
 DATA contains GMEG. Every metric that needs neither a trained model nor gold edits scores the source
 and the six systems of the dev parts of GMEG (FCE and Wikipedia) on 72 drawn sentences
-of each, 1,008 corrections. A metric may be given with options, such as a folder of its default model.
-Metrics whose model is absent are left out.
+of each, 1,008 corrections. A metric may be given with options, such as a folder of its default
+model. Metrics whose model is absent are left out.
 """
 
 from __future__ import annotations

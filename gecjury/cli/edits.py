@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell, write_data
 from gecjury.core.settings import REQUIRED, option
+from gecjury.core.wording import as_note
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(files)}
     corpus = read_corpus(args.source, systems, lang=language, source_text=args.source_text)
     for remark in () if args.quiet else corpus.remarks(()):
-        tell(f"note: {remark}")
+        tell(as_note(remark))
     edits = corpus_edits(corpus, corpus.language.tagger, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):

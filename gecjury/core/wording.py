@@ -55,6 +55,15 @@ def named_lines(numbers: Sequence[int]) -> str:
     return f"line{'s' * (len(numbers) > 1)} {first}{more}"
 
 
+WARNING = "warning: "
+"""Beginning of a remark that may change what a result says, and comes before it."""
+
+
+def as_note(remark: str) -> str:
+    """Return a remark as a message on a terminal."""
+    return remark if remark.startswith(WARNING) else f"note: {remark}"
+
+
 def shortly(text: str, names: Mapping[str, str]) -> str:
     """Return a text in which labels of metrics are replaced by their short names.
 

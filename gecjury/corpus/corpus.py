@@ -15,14 +15,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.textfiles import FileLines, shown_path
-from gecjury.core.wording import READING, named_lines
+from gecjury.core.wording import READING, WARNING, named_lines
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
 from gecjury.corpus.languages.detection import language_note
 from gecjury.corpus.languages.language import ENGLISH, Language
@@ -323,14 +323,18 @@ class Corpus:
 
     @cached_property
     def _misfits(self) -> dict[str, str]:
-        """Remarks on texts whose lines do not fit the source, by `label`'s roles."""
+        """Warnings of texts whose lines do not fit the source, by `label`'s roles."""
         if self.drawn is not None:
             return self.drawn[0]._misfits
+        # The texts of a benchmark that comes with gecjury, which names no files, are known.
+        if self.reference_name and self.source_read is None and not self._labels:
+            return {}
+        # Signs that tokenisation would cut are seen in the lines as they were written.
+        sources = _kept(self.source_text or self.sources)
         return {
-            role: f"{self.label(role)}: {text}; `gecjury check` shows each place, and with --fix "
-            "FOLDER it writes a repaired copy"
+            role: f"{WARNING}{self.label(role)}: {text}"
             for role, version in self.versions().items()
-            if (text := misfit(self.sources, version.lines))
+            if (text := _misfit(sources, _kept(version.text or version.lines)))
         }
 
     @cached_property
@@ -527,6 +531,15 @@ class Corpus:
     def system_prints(self) -> dict[str, str]:
         """Fingerprint of each system's hypotheses, including given edits."""
         return {name: _versions_print([version]) for name, version in self.systems.items()}
+
+
+def _kept(lines: Sequence[str]) -> Sequence[str]:
+    """Return lines as a key of a cache."""
+    return lines if isinstance(lines, FileLines) else tuple(lines)
+
+
+# A text is looked at once, whatever metrics read it and whichever other systems are beside it.
+_misfit = lru_cache(maxsize=128)(misfit)
 
 
 def _taken(lines: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:

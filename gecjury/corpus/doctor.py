@@ -337,6 +337,7 @@ def _against_source(report: FileReport) -> _Remarks:
         yield level, view.refusal
     if not view.refusal:
         yield from ((level, message) for message in view.messages)
+    yield from (("warning", message) for message in view.flaws)
     if not same:
         return
     empty = [i for i, line in enumerate(lines) if not line.strip()]

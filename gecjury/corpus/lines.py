@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from gecjury.core.wording import named_lines
+from gecjury.corpus.line_forms import Found, cut_off, key_of, without_forms
 
 # Below, values that were set on JFLEG's dev part and half of the CoNLL-2014 systems
 # (`tools/make_damaged_texts.py --evaluate`).
@@ -25,24 +26,20 @@ _JOINED = 0.4  # what a merged or split line must gain over leaving one of the p
 _BROKEN = 0.1  # the same, if the first part has no full stop but the source line has one
 PART = 0.3  # share of a part that a merged line must hold
 _DOUBTFUL = 0.25  # likeness of a neighbour below which a place is not sure
+_TAIL = 3  # most words of an added line that may be the end of the line before it
 _REACH = 60  # lines after a misfit within which the next fitting lines are looked for
 _CELLS = 40_000  # size of a region beyond which its lines are not placed
-_SAMPLE = 1_000  # lines that are looked at for a shift under a result
-_PLACED = 200_000  # lines of a text in which its place is looked for
+_SAMPLE = 1_000  # lines that are looked at for a shift before a result
+_NEAR = 6  # lines around one that does not fit in which it is looked for, and others that do not
+_AHEAD = 80  # lines after the first that do not fit in which the place of the shift is looked for
+_SAME = 16  # characters at the beginning or the end by which a line is known to fit
+_LONGEST = 2_000  # characters by which a line is compared before a result
 
 # Scripts without blanks between words, in which two characters say more than three letters.
 DENSE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 ENDS = re.compile(r"[.!?…。！？]\s?[\"'”’»」』)\]]*\s*$")
 _WORDS = re.compile(r"\w+")
 _FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*$")
-_NUMBER = re.compile(
-    r"\s*[\[(*]*(?:[^\W\d]+\s)?(\d{1,6})\s?(?:[.):\]*]+(?:\s+|$)|[、．]\s*)(?=\S|$)"
-)
-_BULLET = re.compile(r"\s*[-*•‣◦·–—](?:\s+(?=\S)|\s*$)")
-_QUOTED = re.compile(
-    r"""\s*(?:"(.*)"|``(.*)''|'(.*)'|`(.*)`|“(.*)”|„(.*)[“”]|«(.*)»|»(.*)«|‘(.*)’|「(.*)」|『(.*)』)\s*$"""
-)
-
 Kind = Literal["merged", "split", "dropped", "added", "empty", "unplaced"]
 
 
@@ -65,8 +62,7 @@ class Place:
     Attributes:
         kind: what happened to them.
         step: where they are.
-        shift: how many lines later (negative: earlier) the following lines are, if the place
-            moves them away from the source's lines; otherwise 0.
+        shift: how many lines later (negative: earlier) than the source's the following lines are.
         edge: True for added lines before the first or after the last correction.
         sure: True if the lines around it leave no doubt.
         text: beginning of an added line.
@@ -82,10 +78,15 @@ class Place:
     @property
     def moved(self) -> str:
         """From which line on the file is shifted against the source; empty if it is not."""
+        return self.moved_by(0)
+
+    def moved_by(self, before: int) -> str:
+        """Return the same for a part of a file, with that many lines before it."""
         by = "one line" if abs(self.shift) == 1 else f"{abs(self.shift)} lines"
         way = "later" if self.shift > 0 else "earlier"
-        at = self.step.lines.start + 1
-        return f"from line {at} on the output is {by} {way}" if self.shift else ""
+        lines = self.step.lines
+        at = lines.start if self.kind in ("added", "dropped") else lines.stop
+        return f"from line {before + at + 1} on the output is {by} {way}" if self.shift else ""
 
     @property
     def message(self) -> str:
@@ -103,7 +104,8 @@ class Place:
             "added": f"{theirs} {is_} {what} ({self.text!r}): delete {it}",
             "dropped": f"{ours} of the source {has} no line here",
         }[self.kind]
-        return ": ".join(filter(None, (self.moved, text)))
+        told = self.kind in ("added", "dropped") and not self.edge
+        return f"{self.moved}: {text}" if told and self.shift else text
 
 
 def _named(rows: range) -> str:
@@ -120,8 +122,8 @@ class Layout:
     Attributes:
         sources: lines of the source.
         as_read: lines of the file.
-        lines: the same without list numbers, bullets, and quotation marks round every line.
-        marks: what was taken off, with the number of lines.
+        lines: the same without the forms that can be taken off.
+        forms: forms that many lines have and the source has not.
         fences: rows with only a code fence.
         steps: every line of both, in order.
         unfit: rows of the file that were placed by the lines around them.
@@ -130,10 +132,22 @@ class Layout:
     sources: Sequence[str]
     as_read: Sequence[str]
     lines: Sequence[str]
-    marks: tuple[tuple[str, int], ...]
+    forms: tuple[Found, ...]
     fences: tuple[int, ...]
     steps: tuple[Step, ...]
     unfit: frozenset[int]
+
+    @property
+    def marks(self) -> tuple[tuple[str, int], ...]:
+        """Forms that were taken off, with the number of lines."""
+        return tuple((one.form.name, one.count) for one in self.forms if one.mended)
+
+    @cached_property
+    def flaws(self) -> tuple[str, ...]:
+        """Remarks on what cannot be repaired: unknown characters, lines that are cut off."""
+        ones = (step for step in self.steps if len(step.sources) == len(step.lines) == 1)
+        cut = cut_off((self.sources[i.start], self.lines[j.start]) for i, j in ones)
+        return tuple(filter(None, [*(f.message for f in self.forms if not f.mended), cut]))
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -188,9 +202,8 @@ class Layout:
 
     @property
     def messages(self) -> Iterator[str]:
-        """Remarks on marks around every line, then on the places, five of each kind."""
-        for what, count in self.marks:
-            yield f"{count} lines have {what} that the source has not: delete them"
+        """Remarks on forms, then on the places, five of each kind."""
+        yield from (one.message for one in self.forms if one.mended)
         if self.fences:
             yield f"{named_lines([row + 1 for row in self.fences])}: code fences; delete them"
         for row, source in self.out_of_order[:5]:
@@ -212,7 +225,7 @@ def layout(sources: Sequence[str], as_read: Sequence[str]) -> Layout:
     """Find out which line of a file corrects which line of the source."""
     fenced = any(map(_FENCE.match, sources))
     fences = () if fenced else tuple(row for row, line in enumerate(as_read) if _FENCE.match(line))
-    lines, marks = _without_marks(sources, as_read)
+    lines, forms = without_forms(sources, as_read)
     left_out = set(fences)
     rows = [row for row, line in enumerate(lines) if line.strip() and row not in left_out]
     texts = [row for row, line in enumerate(sources) if line.strip()]
@@ -225,39 +238,77 @@ def layout(sources: Sequence[str], as_read: Sequence[str]) -> Layout:
         for step in walk.steps()
         if step.sources and step.lines
     ]
-    steps = tuple(_with_gaps(solid, len(sources), lines, left_out))
+    with_gaps = _with_gaps(solid, len(sources), lines, left_out)
+    steps = tuple(_with_fragments(with_gaps, sources, lines))
     return Layout(
-        sources, as_read, lines, marks, fences, steps, frozenset(rows[j] for j in walk.unfit)
+        sources, as_read, lines, forms, fences, steps, frozenset(rows[j] for j in walk.unfit)
     )
 
 
 def misfit(sources: Sequence[str], lines: Sequence[str]) -> str:
-    """Return how equally many lines do not fit their source, for a remark; empty if they do.
+    """Return why equally many lines do not fit their source, for a remark; empty if they do.
 
-    At most 1,000 lines are looked at, so a short run of shifted lines in a long file may be missed.
+    About 1,000 lines are looked at, so a short run of shifted lines in a long file may be missed.
     """
-    fit, count = likeness_of(sources), len(sources)
-    rows = range(0, count, max(1, count // _SAMPLE))
-    run = 0
-    for row in rows:
-        line = lines[row]
-        words, kept = set(line.split()), set(sources[row].split())
-        # Most lines keep half of their tokens, which is faster to see.
-        if not words or 2 * len(words & kept) > max(len(words), len(kept)):
-            run *= not words
-            continue
-        near = range(max(0, row - 3), min(count, row + 4))
-        if fit(sources[row], line) >= PART:
-            run = 0
-        elif any(fit(sources[other], line) >= _FITS for other in near):
-            run += 1
-            if run == 3 and count > _PLACED:
-                return f"at about line {row + 1}, lines fit other source lines better"
-            if run == 3:
-                places = layout(sources, lines).places
-                return next((place.moved for place in places if place.moved), "")
-    _, marks = _without_marks([sources[row] for row in rows], [lines[row] for row in rows])
-    return f"most lines have {marks[0][0]} that the source has not" if marks else ""
+    formed, found = without_forms(sources[:_SAMPLE], lines[:_SAMPLE])
+    shifted = _shifted(sources, lines)
+    cut = cut_off(zip(sources[:_SAMPLE], formed, strict=True))
+    mended = shifted or any(one.mended for one in found)
+    parts = [shifted, *(one.message for one in found), cut]
+    return "; ".join(filter(None, [*parts, _REMEDY if mended else ""]))
+
+
+_REMEDY = "`gecjury check` shows each place, and with --fix FOLDER it writes a repaired copy"
+
+
+def _shifted(sources: Sequence[str], lines: Sequence[str]) -> str:
+    """Return from where on lines are shifted, or that most fit no source line near them."""
+    count = len(sources)
+    step = max(1, count // _SAMPLE)
+
+    def fits(row: int) -> bool:
+        return _fits(sources[row], lines[row], sources)
+
+    def elsewhere(row: int) -> bool:
+        line = lines[row][:_LONGEST]
+        fit, near = likeness_of(sources), sources[max(0, row - _NEAR) : row + _NEAR + 1]
+        return bool(line.strip()) and any(fit(source[:_LONGEST], line) >= _FITS for source in near)
+
+    # Every run of three rows has one of these.
+    part = slice(2 * step, count, 3 * step)
+    pairs = zip(range(count)[part], sources[part], lines[part], strict=True)
+    apart = [row for row, source, line in pairs if not _fits(source, line, sources)]
+    for row in apart:
+        before, after = range(row - step, -1, -step)[:_NEAR], range(row + step, count, step)[:_NEAR]
+        run = [*takewhile(lambda at: not fits(at), before)][::-1]
+        run += [row, *takewhile(lambda at: not fits(at), after)]
+        if len(run) > 2 and sum(map(elsewhere, run)) > 2:
+            start = max(0, run[0] - step - 3)
+            here = slice(start, run[0] + _AHEAD)
+            places = layout(sources[here], lines[here]).places
+            known = (place.moved_by(start) for place in places if place.shift)
+            return next(known, f"at about line {run[0] + 1}, lines fit other source lines better")
+    if 2 * len(apart) > max(4, len(range(count)[part])):
+        return "most lines share little with their source: is it another text, or in another order?"
+    return ""
+
+
+def _fits(source: str, line: str, sources: Sequence[str]) -> bool:
+    """Return True if a line may correct a source line; an empty one may."""
+    if len(source) > _LONGEST or len(line) > _LONGEST:
+        source, line = source[:_LONGEST], line[:_LONGEST]
+    # Nearly all lines keep their beginning, their end, or half of their tokens: faster to see.
+    if source[:_SAME] == line[:_SAME] or source[-_SAME:] == line[-_SAME:]:
+        return True
+    words, kept = set(line.split()), _tokens(source)
+    if not words or 2 * len(words & kept) > max(len(words), len(kept)):
+        return True
+    return likeness_of(sources)(source, line) >= PART
+
+
+@lru_cache(maxsize=4096)
+def _tokens(source: str) -> frozenset[str]:
+    return frozenset(source.split())
 
 
 def likeness_of(sources: Sequence[str]) -> Callable[[str, str], float]:
@@ -273,11 +324,6 @@ def likeness_of(sources: Sequence[str]) -> Callable[[str, str], float]:
 def size_of(sources: Sequence[str]) -> int:
     """Return the size of letter groups: two characters in scripts without blanks, else three."""
     return 2 if DENSE.search("".join(sources[:20])) else 3
-
-
-def key_of(line: str) -> str:
-    """Return the letters of a line in lower case; its other characters if it has no letters."""
-    return "".join(_WORDS.findall(line.casefold())) or "".join(line.split())
 
 
 def _groups(key: str, size: int) -> Iterable[tuple[str, ...]]:
@@ -304,37 +350,6 @@ def _likeness(one: str, two: str, size: int) -> float:
 def overlap(one: str, two: str, size: int) -> int:
     """Return the number of letter groups, with repeats, that two keys have in common."""
     return (_counted(one, size) & _counted(two, size)).total()
-
-
-def _without_marks(
-    sources: Sequence[str], lines: Sequence[str]
-) -> tuple[Sequence[str], tuple[tuple[str, int], ...]]:
-    """Take off list numbers, bullets and quotation marks that most lines have, and no source."""
-    marks = []
-    forms = (("list numbers", _NUMBER), ("bullets", _BULLET), ("quotation marks", _QUOTED))
-    for what, form in forms:
-        texts = [line for line in lines if line.strip()]
-        matches = [match for line in texts if (match := form.match(line))]
-        if len(matches) < max(2, 0.6 * len(texts)):
-            continue
-        if sum(map(bool, map(form.match, sources))) > 0.2 * len(sources):
-            continue
-        if form is _NUMBER:
-            numbers = [int(match[1]) for match in matches]
-            follow = sum(b == a + 1 for a, b in pairwise(numbers))
-            if follow < 0.8 * (len(numbers) - 1):
-                continue
-        lines = [_bare(line, form) for line in lines]
-        marks.append((what, len(matches)))
-    return lines, tuple(marks)
-
-
-def _bare(line: str, form: re.Pattern[str]) -> str:
-    match = form.match(line)
-    if match is None:
-        return line
-    inner = next(filter(None, match.groups()), "") if form is _QUOTED else line[match.end() :]
-    return inner.strip()
 
 
 class _Walk:
@@ -507,6 +522,43 @@ def _with_gaps(
         i, j = step.sources.stop, step.lines.stop
 
 
+def _with_fragments(
+    steps: Iterable[Step], sources: Sequence[str], lines: Sequence[str]
+) -> Iterator[Step]:
+    """Join the steps of lines that are the beginning or the end of a sentence in the next line."""
+    before: Step | None = None
+    for step in steps:
+        if before is not None and _one_sentence(before, step, sources, lines):
+            before = Step(
+                before.sources or step.sources, range(before.lines.start, step.lines.stop)
+            )
+            continue
+        if before is not None:
+            yield before
+        before = step
+    if before is not None:
+        yield before
+
+
+def _one_sentence(one: Step, two: Step, sources: Sequence[str], lines: Sequence[str]) -> bool:
+    """Return True if a line that corrects no source line completes a sentence beside it."""
+    if len(one.sources) + len(two.sources) != 1 or not one.lines or not two.lines:
+        return False
+    left, right = lines[one.lines.stop - 1], lines[two.lines.start]
+    if ENDS.search(left) or not left.strip() or not right.strip():
+        return False
+    source = sources[(one.sources or two.sources).start]
+    # The rest of a sentence may be new to it, but then it begins with a small letter.
+    if one.sources and right.lstrip()[0].islower() and ENDS.search(source):
+        return True
+    fit = likeness_of(sources)
+    alone, both = (
+        [lines[row] for row in rows]
+        for rows in ((one if one.sources else two).lines, range(one.lines.start, two.lines.stop))
+    )
+    return fit(source, " ".join(both)) > fit(source, " ".join(alone))
+
+
 def _places(view: Layout) -> Iterator[Place]:
     sources, lines, steps = view.sources, view.lines, view.steps
     fit = likeness_of(sources)
@@ -516,6 +568,15 @@ def _places(view: Layout) -> Iterator[Place]:
             return False
         line = lines[step.lines.start]
         return bool(line.strip()) and fit(sources[step.sources.start], line) < _DOUBTFUL
+
+    def may_end(before: Step, step: Step) -> bool:
+        """Return True if added words may be the end of the sentence in the line before them."""
+        if not before.sources or not before.lines or len(step.lines) != 1:
+            return False
+        source, line = sources[before.sources.stop - 1], lines[before.lines.stop - 1]
+        text = lines[step.lines.start]
+        whole = ENDS.search(line) or not ENDS.search(source) or not ENDS.search(text)
+        return not whole and len(_WORDS.findall(text)) <= _TAIL
 
     last = max((n for n, s in enumerate(steps) if s.sources and s.lines), default=-1)
     first = next((n for n, s in enumerate(steps) if s.sources and s.lines), len(steps))
@@ -533,15 +594,17 @@ def _places(view: Layout) -> Iterator[Place]:
         step = Step(step.sources, range(step.lines.start, steps[n - 1].lines.stop))
         after = steps[n] if n < len(steps) else None
         shift = 0
-        if kind in ("added", "dropped") and after is not None and after.sources and after.lines:
+        if kind != "empty" and after is not None and after.sources and after.lines:
             shift = after.lines.start - after.sources.start
         around = [steps[k] for k in (start - 1, n) if 0 <= k < len(steps)]
         text = lines[step.lines.start][:40].strip() if step.lines else ""
         edge = kind == "added" and (start < first or start > last)
         sure = kind in ("merged", "split", "empty") or (
-            kind != "unplaced" and not any(map(doubtful, around))
+            kind != "unplaced"
+            and not any(map(doubtful, around))
+            and not (start and may_end(steps[start - 1], step))
         )
-        yield Place(kind, step, 0 if edge else shift, edge, sure, text)
+        yield Place(kind, step, shift, edge, sure, text)
 
 
 def _kind(step: Step, lines: Sequence[str]) -> Kind | None:

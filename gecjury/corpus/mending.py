@@ -12,7 +12,8 @@ from pathlib import Path
 
 from gecjury.core.durable import whole_file
 from gecjury.core.errors import OutputError
-from gecjury.corpus.lines import DENSE, ENDS, PART, Layout, key_of, overlap, size_of
+from gecjury.corpus.line_forms import key_of
+from gecjury.corpus.lines import DENSE, ENDS, PART, Layout, overlap, size_of
 
 CHANGES = "changes.jsonl"
 """Name of the report of every change, beside the repaired files."""

@@ -49,8 +49,9 @@ class Jury(MeanScorer):
     less a fixed mean and in fixed standard deviations (`scales.tsv`), higher is better: it uses no
     human judgments, and is the baseline that a trained jury has to beat. A member that the table
     lacks is standardised over the corpus, which a note says. The corpus score is the mean. A
-    sentence that a member could not score is not scored. The jury needs what its members need; members that name a
-    set of references (`gleu@10refs`) read that set, the others read the given references.
+    sentence that a member could not score is not scored. The jury needs what its members need;
+    members that name a set of references (`gleu@10refs`) read that set, the others read the given
+    references.
 
     Attributes:
         file: the JSON file that `gecjury train jury` wrote.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gecjury.core.wording import READING, html_table, reading_last, shortly
+from gecjury.core.wording import READING, WARNING, html_table, reading_last, shortly
 from gecjury.report.table import METRIC_KEYS
 from gecjury.report.table import Column as Column
 from gecjury.report.table import Reader as Reader
@@ -80,6 +80,12 @@ class Result:
         """
         return []
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks that may change what the result says, which people read before the verdict."""
+        names = self.short_names() if self.notes else {}
+        return tuple(shortly(note, names) for note in self.notes if note.startswith(WARNING))
+
     def document(self) -> dict[str, Any]:
         """Return the document for JSON: records by the tables' names, facts, notes and verdict."""
         names = dict.fromkeys(table.name for table in self.tables if table.name)
@@ -139,7 +145,8 @@ class Result:
 
     def __str__(self) -> str:
         """Return the verdict and the tables as plain text, as the command prints them."""
-        return "\n".join([*self.sentences("brief"), tables_text(self.shown_to("brief"))])
+        above = [*self.warnings, *self.sentences("brief")]
+        return "\n".join([*above, tables_text(self.shown_to("brief"))])
 
     def _repr_html_(self) -> str:
         """Return the main table for a notebook."""
@@ -175,4 +182,5 @@ def print_result(result: Result, form: str, verbose: bool = False, more: str = "
     tables = result.shown_to(reader)
     if form == "table" and more and not verbose and tables and result.leaves_out():
         tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, f"more: {more}"])
-    print_tables(tables, None, form, verdict[:OPENING], verdict[OPENING:])
+    above = [*([] if form == "latex" else result.warnings), *verdict[:OPENING]]
+    print_tables(tables, None, form, above, verdict[OPENING:])

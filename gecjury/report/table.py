@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gecjury.core.wording import shortly
+from gecjury.core.wording import WARNING, shortly
 from gecjury.stats.catalogue import Statistic, statistic
 
 Record = Mapping[str, Any]
@@ -107,7 +107,10 @@ class Table:
         Without `--verbose`, people see at most `MOST_COLUMNS` and `MOST_NOTES`, and no signatures.
         """
         table = self.instead.get(reader, self)
-        columns, notes = table.columns, table.notes
+        columns = table.columns
+        # Warnings stand before the verdict.
+        kept = reader == "latex"
+        notes = [note for note in table.notes if kept or not note.startswith(WARNING)]
         if reader == "brief":
             signatures = {row.get("signature") for row in self.rows}
             columns = columns if table.asked else columns[:MOST_COLUMNS]

@@ -421,6 +421,7 @@ def read_sentence(args: Namespace) -> Corpus:
         read_version,
         read_versions,
     )
+    from gecjury.corpus.lines import misfit
     from gecjury.corpus.tokens import in_language
 
     references = [*args.references, *args.named_references]
@@ -458,6 +459,8 @@ def read_sentence(args: Namespace) -> Corpus:
             raise InputError(
                 f"{shown_path(text)} has {lines} lines; --line {number} is not among them"
             )
+        if len(source.lines) == lines:
+            versions = [v.with_note(misfit(source.lines, v.lines)) for v in versions]
         return [version.take([number - 1]) for version in versions]
 
     def output(path: str) -> Sequence[Version]:

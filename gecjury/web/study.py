@@ -14,6 +14,7 @@ from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_bytes, read_text, write_text
+from gecjury.core.wording import as_note
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.files.rows import check_system_name
@@ -157,7 +158,7 @@ def open_study(
     watched = Watched(files)
     corpus = read_corpus(settings.source, settings.outputs, settings.references, lang=language)
     for remark in corpus.remarks(("references",)):
-        tell(f"note: {remark}")
+        tell(as_note(remark))
     language = corpus.language
     for system in corpus.names:
         check_system_name(system)

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gecjury.core.runtime import __version__
-from gecjury.core.wording import READING, shortened, shortly
+from gecjury.core.wording import READING, WARNING, shortened, shortly
 from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
@@ -176,7 +176,7 @@ def result_html(result: Result, details: Details) -> str:
         kicker=details.kicker,
         title=shortened(result.title),
         heading=shortened(result.title),
-        sentences=result.sentences()[:OPENING],
+        sentences=[*result.warnings, *result.sentences()[:OPENING]],
         facts=details.facts,
         sample=False,
         sections=[
@@ -211,8 +211,7 @@ def _summary(result: Result, details: Details, short: Callable[[str], str]) -> M
     ]
     cards = [card("Other metrics", others)] if others else []
     cards += [card("More", [Statement("", one) for one in further])] if further else []
-    heeded = [note for note in result.notes if not note.startswith(READING)]
-    if heeded:
+    if heeded := [n for n in result.notes if not n.startswith((READING, WARNING))]:
         careful = [Statement("", f"{shortly(note, names).rstrip('.')}.") for note in heeded]
         cards.append(card("Read with care", careful, careful=True))
     if not plots and not cards:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
 from gecjury.core.textfiles import lines_text, write_text
-from gecjury.core.wording import number
+from gecjury.core.wording import as_note, number
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Files, Inputs
 from gecjury.studies.study import Study, Work, function_of
@@ -102,6 +102,7 @@ class Pick(Study):
             label, signature, scores, remarks = metric_scores(work.scorer, corpus, work.runtime)
         else:
             label, signature, scores, remarks = agreement(self._utility, corpus, work.runtime)
+            remarks += corpus.remarks(())
         # Scores are settled, since rounding must not choose among corrections with equal scores.
         filled = np.nan_to_num(settled(scores), nan=-np.inf)
         # The first of several equal candidates is chosen; if none was scored, the first of all.
@@ -155,7 +156,7 @@ class Pick(Study):
             {"sentences": len(corpus)},
             notes,
             int(missing > 0),
-            (*(f"note: {note}" for note in notes), said),
+            (*map(as_note, notes), said),
             # Programs read the corrections line by line, so nothing else is printed among them.
             text="" if self.output else lines_text(lines),
         )
