@@ -49,7 +49,7 @@ class EditVerdict(Judge, Sums):
     paper: ClassVar[str] = "this package"
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
-    version: ClassVar[int] = 3  # outputs without edits have no score
+    version: ClassVar[int] = 2  # outputs without edits have no score
 
     criterion: str | None = setting(None, later=True)
 
