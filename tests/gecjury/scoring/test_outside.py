@@ -100,7 +100,10 @@ def test_a_package_on_the_path_works_in_every_command(laid: Run, shell: Shell) -
 
 BROKEN = {
     "absent": ("gec_absent:Nothing", "ModuleNotFoundError: No module named 'gec_absent'"),
-    "function": ("json:loads", "loads is a function, which has no version for signatures; expected"),
+    "function": (
+        "json:loads",
+        "loads is a function, which has no version for signatures; expected",
+    ),
     "module": ("json:decoder", "nor a subclass of gecjury.scoring.Scorer"),
     "abstract": ("gecjury.scoring:MeanScorer", "MeanScorer does not define statistics"),
     "misnamed": (
