@@ -158,15 +158,10 @@ examples:
             # Every text is read once by the encoder, and by the one that a detector has changed.
             encoders = 1 + bool(job.recipe.detector or job.detection)
             read += encoders * len({*job.data.sources, *job.data.outputs})
-        groups = job.data.groups()
-        parts = [
-            {
-                "part": part,
-                "rows": len(rows),
-                "pairs": sum(n * (n - 1) // 2 for n in Counter(groups[rows].tolist()).values()),
-            }
-            for part, rows in vars(job.split).items()
-        ]
+        parts = [{"part": part, "rows": size} for part, size in sizes.items()]
+        for part, rows in zip(parts, vars(job.split).values(), strict=True):
+            counts = Counter(job.data.groups()[rows].tolist()).values()
+            part["pairs"] = sum(count * (count - 1) // 2 for count in counts)
         return Effort(parts, job.data.outputs, learnt, read)
 
     def train(self, job: Job) -> Result:

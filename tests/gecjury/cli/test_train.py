@@ -483,6 +483,18 @@ def test_a_dry_run_counts_the_parts_and_estimates_the_time(
     assert not folder.exists()
 
 
+def test_a_dry_run_measures_learning_only_where_something_learns(
+    shell: Shell, tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The states of an optimiser need several times the memory of reading."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.delattr(torch.optim, "AdamW")
+    data = parts_of(tmp_path / "r.tsv", {"train": 12, "dev": 4, "test": 20})
+    command = ["train", "some", str(data), "-o", str(tmp_path / "some"), *COLUMNS, "--dry-run"]
+    command += ["--kernel", "--encoder", encoder, "--leakage", "none", "--format", "json"]
+    assert json.loads(shell.ended(*command)[0])["seconds"] > 0
+
+
 def test_a_dry_run_of_a_jury_counts_its_pairs(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "jury.json"
     words = ["train", "jury", "sample", "-m", "green", "-m", "changes", "-o", str(file)]
