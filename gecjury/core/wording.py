@@ -20,8 +20,14 @@ def number(value: float | int | None, digits: int = 3) -> str:
 
 def p_value(p: float, digits: int = 3) -> str:
     """Return a p-value as `p = 0.021`; one that would be rounded to 0 as `p < 0.001`."""
+    bare = bare_p(p, digits)
+    return f"p {bare}" if bare.startswith("<") else f"p = {bare}"
+
+
+def bare_p(p: float, digits: int = 3) -> str:
+    """Return a p-value for a table: `0.021`, `< 0.001`."""
     least = 10.0**-digits
-    return f"p < {least:.{digits}f}" if p < least / 2 else f"p = {number(p, digits)}"
+    return f"< {least:.{digits}f}" if p < least / 2 else number(p, digits)
 
 
 def percent(share: float) -> str:

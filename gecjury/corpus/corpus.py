@@ -196,7 +196,10 @@ class Corpus:
     def __post_init__(self) -> None:
         count, source = len(self.sources), self.label("source")
         if not count:
-            raise InputError(f"{source} has no sentence; expected one per line")
+            # A file without lines has been refused when it was read.
+            raise InputError(
+                f"{source}: no sentence is given, or options leave none; expected at least one"
+            )
         # Callers from Python get here too, so lengths are checked here and not by the readers.
         for role, version in self.versions().items():
             if len(version.lines) != count:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
 
-from gecjury.core.wording import chopped, letters, p_value, shortened, visible
+from gecjury.core.wording import bare_p, chopped, letters, shortened, visible
 from gecjury.core.wording import width as width_of
 from gecjury.report.escaping import (
     json_text,
@@ -175,7 +175,7 @@ def _text(row: Record, column: Column, table: Table) -> str:
     value = column.cell(row)
     cell = _cell(value, column.places)
     if column.statistic.p_value and cell != "–":
-        cell = p_value(float(value), column.places).removeprefix("p ").removeprefix("= ")
+        cell = bare_p(float(value), column.places)
     if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
     bounds = _bounds(row, column)

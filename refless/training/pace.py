@@ -32,12 +32,15 @@ def measured_pace(
     settings: TrainSettings,
     runtime: Runtime,
     kind: NetworkKind = "sentences",
+    *,
+    learns: bool = True,
 ) -> Pace:
     """Return the pace of a model over some of the texts; nothing is written.
 
     Args:
         encoder: hub name or folder.
         texts: the inputs of the training; a few batches are taken evenly from them.
+        learns: measure learning as well, which needs several times the memory of reading.
     """
     import torch
 
@@ -60,7 +63,7 @@ def measured_pace(
         kept = {"logits_to_keep": 8}
         choose_attention(model, max(len(row["input_ids"]) for row in rows), settings.bf16)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
-    optimiser = torch.optim.AdamW(trained, lr=0.0)
+    optimiser = torch.optim.AdamW(trained, lr=0.0) if learns else None
 
     def seconds(batch: dict[str, Any], learn: bool) -> float:
         start = time.perf_counter()
@@ -70,15 +73,15 @@ def measured_pace(
             torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16),
         ):
             loss = model(**inputs, **kept).logits.float().square().mean()
-        if learn:
+        if learn and optimiser is not None:
             loss.backward()
             optimiser.step()
             optimiser.zero_grad()
         loss.item()  # waits for a GPU
         return (time.perf_counter() - start) / len(batch["input_ids"])
 
-    paces = []
-    for learn in (True, False):
+    paces = [] if learns else [0.0]
+    for learn in (True, False) if learns else (False,):
         # The first batch is slower: it allocates memory and the optimiser's states.
         seconds(batches[0], learn)
         paces.append(sum(seconds(batch, learn) for batch in batches) / len(batches))

@@ -371,18 +371,19 @@ def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version
         _refuse_lists(lines, where, "JSON lines, whose names end in .jsonl")
         return (Version(lines if isinstance(lines, FileLines) else tuple(lines)),)
     notes: Sequence[str] = ()
+    unit = "row" if form == "list" else "line"
     if form == "table":
         table = _table(path, role)
-        values: list[tuple[str, int, Any]] = [(row.unit, row.line, row.cells) for row in table.rows]
-        notes = table.notes
+        values: list[tuple[int, Any]] = [(row.line, row.cells) for row in table.rows]
+        unit, notes = next((row.unit for row in table.rows), unit), table.notes
     else:
         values = _json_values(lines, where, form)
         if ending_of(path) not in JSON_ENDINGS:
             notes = ("read as JSON lines",)
-    values = [(unit, line, _lower_keys(value)) for unit, line, value in values]
-    rows = [(line, value) for _, line, value in values if isinstance(value, dict)]
+    values = [(line, _lower_keys(value)) for line, value in values]
+    rows = [(line, value) for line, value in values if isinstance(value, dict)]
     ids = Version(()) if len(rows) < len(values) else row_ids(rows, where)
-    texts = [_row_texts(value, f"{where}, {unit} {line}", role) for unit, line, value in values]
+    texts = [_row_texts(value, f"{where}, {unit} {line}", role) for line, value in values]
     if role != "reference":
         _refuse_lists((text for (text,) in texts), where, "one text a row")
     # Where a row has fewer references than another, the others are absent.
@@ -416,13 +417,12 @@ def _lower_keys(value: Any) -> Any:
     return {name.lower(): cell for name, cell in value.items()}
 
 
-def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[str, int, Any]]:
-    """Return the values of JSON lines, or of a list, each with the unit of its number, and that."""
+def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int, Any]]:
+    """Return the values of JSON lines, or of a list, each with its number."""
     if form == "list":
-        listed = parse_json("\n".join(lines), where, "one list of texts")
-        return [("row", number, value) for number, value in enumerate(listed, 1)]
+        return [*enumerate(parse_json("\n".join(lines), where, "one list of texts"), 1)]
     return [
-        ("line", number, parse_json(line, f"{where}, line {number}", "one value a line"))
+        (number, parse_json(line, f"{where}, line {number}", "one value a line"))
         for number, line in enumerate(lines, 1)
     ]
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gecjury.core.wording import number, p_value
+from gecjury.core.wording import bare_p, number
 from gecjury.metaeval.audit import Audit
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
 from gecjury.metaeval.uncertainty import Significance
@@ -275,7 +275,7 @@ def _p_cell(p: float, row: float, column: float, level: float) -> Cell:
     """Return the cell with the p-value of a pair of metrics, given the values of both."""
     if math.isnan(p):
         return Cell("–")
-    value = p_value(p).removeprefix("p ").removeprefix("= ")
+    value = bare_p(p)
     if p > level:
         return Cell(value)
     if not row <= column:

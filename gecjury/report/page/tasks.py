@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 from markupsafe import Markup
 
+from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.core.runtime import __version__
-from gecjury.core.wording import number, shortly
-from gecjury.metaeval.tasks.comparison import TaskComparison
+from gecjury.core.wording import bare_p, number, shortly
+from gecjury.metaeval.tasks.comparison import Task, TaskComparison
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
 from gecjury.report.page.svg import intervals
@@ -26,6 +28,7 @@ from gecjury.report.tables import plain
 from gecjury.report.tasks import absences, best_first, task_document, tasks_verdict
 from gecjury.report.words import VIEWS, Answer, Statement
 from gecjury.scoring.options import short_names
+from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
 
 _SHADES = 5
@@ -49,6 +52,7 @@ def tasks_page(
     """
     title = title or f"{len(compared.averages)} metrics against people, {len(compared.tasks)} tasks"
     names = short_names(average.metric for average in compared.averages)
+    names |= {task.name: ", ".join(_named(task)) for task in compared.tasks}
     sentences = [shortly(text, names) for text in tasks_verdict(compared)]
     content = {
         "summary": _summary(compared, names),
@@ -65,7 +69,7 @@ def tasks_page(
         heading=title,
         scripted=True,
         sentences=sentences,
-        facts=[*compared.comparisons],
+        facts=[*map(_called, compared.comparisons)],
         sample=any(one.benchmark.sample for one in compared.comparisons.values()),
         sections=[
             Section(key, *_SECTIONS[key], part) for key, part in content.items() if part is not None
@@ -74,6 +78,16 @@ def tasks_page(
         # The page shows the comparisons; `compare --format json` has them as numbers.
         numbers=render("numbers", numbers={k: v for k, v in record.items() if k != "comparisons"}),
     )
+
+
+def _named(task: Task) -> tuple[str, str]:
+    """Return a task's benchmark and its level, as people call them."""
+    view = f"{VIEWS[task.human]}, " if task.views > 1 else ""
+    return _called(task.benchmark), f"{view}{task.level} level"
+
+
+def _called(benchmark: str) -> str:
+    return benchmark.upper() if benchmark in BENCHMARKS else benchmark
 
 
 def _summary(compared: TaskComparison, names: dict[str, str]) -> Markup:
@@ -117,19 +131,21 @@ def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
             shade = math.ceil(share * _SHADES)
             cells.append(Cell(number(cell.value, 2), f"hi{shade}" if shade else ""))
         rows.append((names.get(average.metric, average.metric), cells))
-    head = headings(["metric"], ["average", "tasks", *(task.name for task in compared.tasks)])
-    table = PageTable("Metrics by task", "heat", head, rows)
+    named = [_named(task) for task in compared.tasks]
+    head = headings(["metric"], ["average", "tasks", *(level for _, level in named)])
+    groups = [("", 3), *((name, len([*part])) for name, part in groupby(n for n, _ in named))]
+    table = PageTable("Metrics by task", "heat", head, rows, groups=groups)
     note = (
         "A cell is the statistic of the task; it is darker if it is closer to that of the best "
         "metric. The average is over the tasks that every metric has."
     )
     weights = [
         (
-            task.name,
+            names[task.name],
             [
-                Cell(task.statistic, ""),
+                Cell(statistic(task.statistic, task.level).words or task.statistic, ""),
                 measure_cell(task.weight),
-                Cell(", ".join(compared.groups[task.group]), ""),
+                Cell(", ".join(map(_called, compared.groups[task.group])), ""),
             ],
         )
         for task in compared.tasks
@@ -148,8 +164,8 @@ def _tests(compared: TaskComparison, names: dict[str, str]) -> Markup | None:
             [
                 Cell(names.get(test.second, test.second), ""),
                 measure_cell(test.difference, test.ci95),
-                measure_cell(test.p),
-                measure_cell(test.adjusted),
+                replace(measure_cell(test.p), text=bare_p(test.p)),
+                replace(measure_cell(test.adjusted), text=bare_p(test.adjusted)),
                 measure_cell(test.tasks),
             ],
         )
@@ -168,8 +184,12 @@ def _benchmarks(compared: TaskComparison) -> Markup:
         for view in answer.views:
             heading = VIEWS[view].capitalize() if len(answer.views) > 1 else ""
             listed.append(replace(family_table(answer, view), heading=heading))
-        note = f"{name}: {' '.join(answer.verdict)}"
-        parts.append(render("tabled", note=note, terms={}, listed=listed, folded=name))
+        # A sentence begins with what it is about.
+        cut = (sentence.partition(": ") for sentence in answer.verdict)
+        items = [Statement(topic if text else "", text or topic) for topic, _, text in cut]
+        cards, folded = [card(_called(name), items)], f"{_called(name)}: all figures"
+        parts.append(render("summary", overviews=[], terms={}, cards=cards, glossary={}))
+        parts.append(render("tabled", note="", terms={}, listed=listed, folded=folded))
     return Markup("").join(parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -154,8 +155,13 @@ examples:
             learnt += inputs * epochs * sizes["train"]
             read += inputs * (epochs * sizes["dev"] + sizes["test"])
         if job.recipe.kernel:
-            read += 2 * sum(sizes.values())
+            # Every text is read once by the encoder, and by the one that a detector has changed.
+            encoders = 1 + bool(job.recipe.detector or job.detection)
+            read += encoders * len({*job.data.sources, *job.data.outputs})
         parts = [{"part": part, "rows": size} for part, size in sizes.items()]
+        for part, rows in zip(parts, vars(job.split).values(), strict=True):
+            counts = Counter(job.data.groups()[rows].tolist()).values()
+            part["pairs"] = sum(count * (count - 1) // 2 for count in counts)
         return Effort(parts, job.data.outputs, learnt, read)
 
     def train(self, job: Job) -> Result:

@@ -133,7 +133,8 @@ class Training(Study):
             time = "takes seconds, since it has no encoder,"
             if job.recipe.encoder != FEATURES:
                 encoder, settings = job.recipe.encoder, job.recipe.settings
-                pace = measured_pace(encoder, effort.texts, settings, work.runtime, effort.kind)
+                of = (effort.texts, settings, work.runtime, effort.kind)
+                pace = measured_pace(encoder, *of, learns=effort.learnt > 0)
                 seconds = effort.learnt * pace.learning + effort.read * pace.reading
                 facts["seconds"] = seconds
                 time = (

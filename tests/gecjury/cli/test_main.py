@@ -302,6 +302,11 @@ def test_metrics(shell: Shell) -> None:
     }
     assert all(row["summary"] for row in rows.values())
     assert len(json.loads(shell("metrics", "gleu", "--format", "json")[1])) == 1
+    # As users type them.
+    assert "thinking=false" in rows["llm-s"]["options"]
+    out = shell.ended("metrics", "llm-s", "--format", "tsv")[0]
+    assert "thinking\tfalse\t" in out
+    assert "True" not in out
 
 
 def test_the_table_of_metrics_is_grouped_by_family(shell: Shell) -> None:

@@ -56,6 +56,11 @@ def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], mes
     assert err.count("\n") == 1
 
 
+def test_choices_are_named_as_users_type_them(shell: Shell) -> None:
+    _, err = shell.ended("compare", "sample", "-m", "green", "--statistic", "pairwise", status=2)
+    assert "kendall, pairwise-accuracy, spa; did you mean pairwise-accuracy?" in err
+
+
 def test_metrics_that_differ_in_an_option_have_different_names(shell: Shell) -> None:
     """Both used to be called `green`, with different scores."""
     words = ["source.txt", "mine.txt", "source.txt", "-r", "ref.txt", "-m", "green"]

@@ -148,6 +148,7 @@ SOME = ["some", "r.tsv", "-o", "out"]
         ([*SOME, "--recipe", "paper", "--figure", "a.txt"], "expected a file name ending"),
         ([*SOME, "--kernel", "--figure", "a.png"], f"--figure {UNTRAINED}"),
         (["some", "nowhere.tsv", "-o", "out"], "no such file"),
+        (["some", "tmuu", "-o", "out"], "ratings 'tmuu': neither a set (did you mean tmu-gfm?)"),
         ([*SOME, "--epochs", "0", *COLUMNS], "expected 1 to 1000000"),
         (["impara", "nowhere", "-o", "out"], "neither a set"),
         ([*SOME, "--check"], "--check is gone: name benchmarks with --leakage NAME, or none"),
@@ -469,16 +470,29 @@ def test_a_dry_run_counts_the_parts_and_estimates_the_time(
     folder = tmp_path / "some"
     command = ["train", "some", str(data), "-o", str(folder), *QUICK[:5], *COLUMNS, "--dry-run"]
     out = json.loads(shell.ended(*command, "--encoder", encoder, "--format", "json")[0])
-    assert [(row["part"], row["rows"]) for row in out["parts"]] == [
-        ("train", 24), ("dev", 8), ("test", 40),
+    # Two corrections of a source are a pair.
+    assert [(row["part"], row["rows"], row["pairs"]) for row in out["parts"]] == [
+        ("train", 24, 12), ("dev", 8, 4), ("test", 40, 20),
     ]  # fmt: skip
     assert out["seconds"] > 0
     out, _ = shell.ended(*command, "--recipe", "features")
     assert out == (
-        "The training takes seconds, since it has no encoder, on train (24 rows), dev (8 rows) and "
-        "test (40 rows); nothing was written.\n"
+        "The training takes seconds, since it has no encoder, on train (24 rows, 12 pairs), dev (8 "
+        "rows, 4 pairs) and test (40 rows, 20 pairs); nothing was written.\n"
     )
     assert not folder.exists()
+
+
+def test_a_dry_run_measures_learning_only_where_something_learns(
+    shell: Shell, tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The states of an optimiser need several times the memory of reading."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.delattr(torch.optim, "AdamW")
+    data = parts_of(tmp_path / "r.tsv", {"train": 12, "dev": 4, "test": 20})
+    command = ["train", "some", str(data), "-o", str(tmp_path / "some"), *COLUMNS, "--dry-run"]
+    command += ["--kernel", "--encoder", encoder, "--leakage", "none", "--format", "json"]
+    assert json.loads(shell.ended(*command)[0])["seconds"] > 0
 
 
 def test_a_dry_run_of_a_jury_counts_its_pairs(shell: Shell, tmp_path: Path) -> None:

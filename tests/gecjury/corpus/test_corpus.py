@@ -226,7 +226,7 @@ def test_gold_must_be_m2(files: Path) -> None:
 
 
 def test_a_corpus_in_memory_is_checked_too() -> None:
-    with pytest.raises(InputError, match="the source has no sentence"):
+    with pytest.raises(InputError, match="the source: no sentence is given, or options leave none"):
         Corpus((), {})
     with pytest.raises(InputError, match="system x has 2 lines, but the source has 1"):
         Corpus(("a",), {"x": Version(("a", "b"))})

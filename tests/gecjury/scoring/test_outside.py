@@ -102,7 +102,7 @@ BROKEN = {
     "absent": ("gec_absent:Nothing", "ModuleNotFoundError: No module named 'gec_absent'"),
     "function": (
         "json:loads",
-        "loads is a function, which has no version for signatures",
+        "loads is a function, which has no version for signatures; expected",
     ),
     "module": ("json:decoder", "nor a subclass of gecjury.scoring.Scorer"),
     "abstract": ("gecjury.scoring:MeanScorer", "MeanScorer does not define statistics"),

@@ -137,6 +137,10 @@ def test_a_line_of_files_by_any_metric(shell: Shell) -> None:
     status, out, _ = shell(*words, "--line", "2")
     document = json.loads(out)
     assert (status, document["source"], len(document["attribution"]["edits"])) == (0, SOURCE, 2)
+    assert not document["notes"]
+    notes = json.loads(shell.ended(*words)[0])["notes"]
+    assert notes == ["s: line 1 of 2 is explained; --line N names another, --worst N those that "
+                     "cost most"]  # fmt: skip
     status, _, err = shell(*words, "--line", "3")
     assert (status, err) == (2, "gecjury: h has 2 lines; --line 3 is not among them\n")
 

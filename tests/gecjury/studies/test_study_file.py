@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gecjury.cli import main
 from gecjury.core.errors import InputError, OptionError
+from gecjury.report.page.tasks import tasks_page
+from gecjury.studies.compare import ComparedTasks, compare
 from gecjury.studies.study_file import read_study
 from tests.judges.faultserver import FaultServer, Said
 
@@ -44,11 +47,25 @@ def test_a_study_writes_its_page_and_figures_and_keeps_scores(
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert "<h1>Which one</h1>" in page
     assert "gecjury study" in page
+    # Levels below their benchmark, and the verdict on each benchmark by topic.
+    assert '<th scope="colgroup" colspan="2" class="group">SAMPLE</th>' in page
+    shown = page[: page.index('<script type="application/json"')]
+    assert "sample:system" not in shown
+    assert "<dt>Sentence level</dt>" in page
     kept = sorted((folder / "scores").rglob("*.json"))
     assert len(kept) == 3
     times = [path.stat().st_mtime_ns for path in kept]
     assert main(["study", study, "-o", str(folder), "-q"]) == 0
     assert [path.stat().st_mtime_ns for path in kept] == times
+
+
+def test_a_small_p_value_is_not_shown_as_zero(own_benchmark: str) -> None:
+    metrics = ["green", "changes"]
+    compared = compare(["sample", own_benchmark], metrics, resamples=20)
+    assert isinstance(compared, ComparedTasks)
+    tests = [replace(test, p=1e-5, adjusted=1e-5) for test in compared.comparison.tests]
+    page = tasks_page(replace(compared.comparison, tests=tests))
+    assert "&lt; 0.001" in page[: page.index('<script type="application/json"')]
 
 
 @pytest.mark.parametrize(
