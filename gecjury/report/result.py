@@ -156,7 +156,10 @@ def print_result(result: Result, form: str, verbose: bool = False, more: str = "
         more: how to get what is left out otherwise.
     """
     if form in ("json", "tsv"):
-        print_tables([table for table in result.tables if table.columns], result.document(), form)
+        # Only JSON has the labels with all settings.
+        names = result.short_names() if form == "tsv" else {}
+        shown = [table.with_short_names(names) for table in result.tables if table.columns]
+        print_tables(shown, result.document(), form)
         return
     if result.paper is not None and form in ("latex", "markdown") and not verbose:
         print_tables([result.paper.with_short_names(result.short_names())], None, form)
