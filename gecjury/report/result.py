@@ -171,8 +171,11 @@ def print_result(result: Result, form: str, verbose: bool = False, more: str = "
         more: how to get what is left out otherwise.
     """
     if form in ("json", "tsv"):
+        # Only JSON has the labels with all settings.
+        names = result.short_names() if form == "tsv" else {}
         tables = [result.flat] if result.flat else [t for t in result.tables if t.columns]
-        print_tables(tables, result.document(), form)
+        shown = [table.with_short_names(names) for table in tables]
+        print_tables(shown, result.document(), form)
         return
     if result.paper is not None and form in ("latex", "markdown") and not verbose:
         print_tables([result.paper.with_short_names(result.short_names())], None, form)

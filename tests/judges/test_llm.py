@@ -417,7 +417,7 @@ def test_edit_verdict_is_the_share_of_valid_edits(model: FakeModel, marked_corpu
     )
     table = model.score("edit-verdict", marked_corpus)
     # a: "goes" is valid, "like" is not, no edit; b: "the" is valid, the other edits are not
-    assert table.sentences.tolist() == [[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    np.testing.assert_array_equal(table.sentences, [[1.0, 0.0, math.nan], [1.0, 0.0, 0.0]])
     shown = [p.partition("# correction, with")[2].split("\n")[2] for p in model.prompts]
     # the other edits are applied, and only the one in question is marked
     assert "I likes [[ sic ]→] cats -> ." in shown

@@ -335,7 +335,7 @@ def test_the_gist_of_a_table_is_shown_in_its_place() -> None:
     assert (first.notes, second.rows) == (["legend", "one", "two", "three"], rows)
 
 
-def test_output_for_programs_has_full_names_and_all_columns(
+def test_output_for_programs_has_all_columns_and_json_full_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     result = result_of_readers()
@@ -345,7 +345,7 @@ def test_output_for_programs_has_full_names_and_all_columns(
     assert [row["metric"] for row in document["rows"]] == [LABEL, LABEL]
     print_result(result, "tsv")
     assert capsys.readouterr().out == (
-        f"system\tmetric\tscore\tseconds\nb\t{LABEL}\t0.25\t1.5\na\t{LABEL}\t0.5\t1.5\n"
+        "system\tmetric\tscore\tseconds\nb\tllm-s\t0.25\t1.5\na\tllm-s\t0.5\t1.5\n"
     )
 
 

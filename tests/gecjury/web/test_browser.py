@@ -18,6 +18,11 @@ from typing import Any
 
 import pytest
 
+from gecjury.judges.asking.exchange import Reply, Request
+from gecjury.judges.asking.items import review_of
+from gecjury.judges.asking.store import Identity, Store
+from gecjury.prompts import read
+from gecjury.web.replies import replies_page
 from tests import chromium
 from tests.shell import REPOSITORY
 
@@ -222,3 +227,23 @@ def test_a_study_with_the_keyboard_and_a_program_that_is_killed(
     assert len(kept) == len(given) + 1  # one was taken back and given again
     with (sample / "j.csv").open(newline="") as file:
         assert {row["item"] for row in csv.DictReader(file)} == set(given)
+
+
+def test_the_reason_of_a_failure_stays_in_its_card_on_a_phone(
+    tab: chromium.Page, tmp_path: Path
+) -> None:
+    wording = read("sentence")
+    question = wording.render(criterion="", context="A .", targets="B .", scores="x")
+    request = Request(
+        backend="openai", model="m", base_url="", messages=({"role": "user", "content": question},),
+        schema=None, sampling={"max_tokens": 9}, prompt=wording.id,
+    )  # fmt: skip
+    with Store(tmp_path / "s.jsonl", Identity.of(request)) as store:
+        failure = {"failure": "no-json", "detail": "It cannot be said " + "x" * 60}
+        store.append(request, Reply("no"), failure)
+    page = tmp_path / "page.html"
+    page.write_text(replies_page(review_of([store.path], 9)), encoding="utf-8")
+    tab.size(360, phone=True)
+    tab.open(page)
+    right = "document.querySelector('{}').getBoundingClientRect().right"
+    assert tab.run(f"{right.format('.note .tag')} <= {right.format('article')}")

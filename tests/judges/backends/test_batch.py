@@ -13,7 +13,7 @@ import pytest
 
 from gecjury.core.errors import IncompleteError, InputError, OptionError
 from gecjury.core.runtime import Spending
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.scoring.registry import load
 from tests.judges.conftest import Bench, expected
 from tests.judges.faultserver import FaultServer, batch_lines, finish_with
