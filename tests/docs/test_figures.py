@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,16 +39,51 @@ def test_the_table_of_seeda_shows_the_figures_of_its_file() -> None:
             assert cell == figure.replace("-", "−"), (name, systems, judgments, key)
 
 
+def test_the_table_of_evidence_shows_the_figures_of_its_file() -> None:
+    page = (FOLDER.parent / "evidence.md").read_text(encoding="utf-8")
+    rows = {row["metric"].split(" ")[0]: row for row in table("evidence")}
+    for line in page.partition("| metric | average |")[2].partition("\n\n")[0].splitlines()[2:]:
+        name, average, cluster, p = (cell.strip() for cell in line.split("|")[1:5])
+        row = rows[name.split("`")[1]]
+        shown = row["average"], row["cluster"], row["p_first_sum"]
+        assert (average.split()[0], cluster, p) == shown, name
+
+
 def figure(value: float | None) -> str:
     return "" if value is None else re.sub("^(-?)0", r"\1", f"{value:.3f}")
+
+
+def printed(command: str, data: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return the JSON that a command prints."""
+    assert main([*shlex.split(command), "--data", str(data), "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.slow
+def test_the_data_that_a_difference_needs(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = [printed(command, data_dir, capsys) for command in commands("statistics-power")]
+    found = {str(row["needed"]) for document in documents for row in document["rows"]}
+    assert {row["needed"].split()[0] for row in table("statistics-power")} <= found
+
+
+@pytest.mark.slow
+def test_gotoscorer_on_single_edits(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metric = "gotoscorer:reference=1"
+    command = (
+        f"compare seeda --level edit --systems all --references official-um-deleted -m {metric}"
+        " --resample none"
+    )
+    (row,) = printed(command, data_dir, capsys)["rows"]
+    shown = next(shown["auc"] for shown in table("edit-level") if shown["metric"] == metric)
+    assert shown == figure(row["edit"]["auc"])
 
 
 @pytest.mark.slow
 def test_the_segment_level_of_gmeg(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (command,) = commands("gmeg-wiki")
-    argv = [*shlex.split(command), "--data", str(data_dir), "--format", "json"]
-    assert main(argv) == 0
-    segment = json.loads(capsys.readouterr().out)["segment"]
+    segment = printed(command, data_dir, capsys)["segment"]
     result = {row["metric"]: row for row in segment["rows"]}
     for shown in table("gmeg-wiki"):
         row = result[shown["metric"]]

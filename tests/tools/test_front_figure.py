@@ -13,6 +13,7 @@ def test_the_figure_is_up_to_date_with_the_table(theme: str) -> None:
     path = REPOSITORY / "docs" / "images" / f"seeda-{theme}.svg"
     remedy = "run `python -m tools.front_figure docs/images`"
     assert path.read_text(encoding="utf-8") == drawing(theme), remedy
+    assert all(f">{line}</text>" in drawing(theme) for line in ("chance", "counting", "two people"))
 
 
 def test_rows_agree_with_the_table() -> None:

@@ -119,6 +119,7 @@ def test_the_example_is_a_study() -> None:
     record = read_study(str(example))
     assert record["settings"] == {"statistic": "spa", "limit": 200}
     assert len(record["benchmarks"]) == 5
+    assert sum(record["weights"].values()) == pytest.approx(1, abs=1e-9)
 
 
 def test_a_judge_without_verdicts_is_reported(
