@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 
 def run() -> int:
@@ -11,6 +12,8 @@ def run() -> int:
     # The matrix products of statistics and of the tagger are so small that a second thread of
     # numpy's library would only wait, at full load. torch has threads of its own.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Libraries start processes, too (`python -c`), which must not import from somebody's data.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         from gecjury.cli import main
     except KeyboardInterrupt:
@@ -20,4 +23,7 @@ def run() -> int:
 
 
 if __name__ == "__main__":
+    # `-m` searches the working directory first, where files may be called like modules.
+    if not sys.flags.safe_path and sys.path[0] != str(Path(__file__).parents[1]):
+        del sys.path[0]
     sys.exit(run())
