@@ -24,7 +24,7 @@ test: $(VENV)/.dev
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest $(TWO) -m slow
 	$(BIN)/python -m pytest $(TWO) -m hypothesis --hypothesis-profile=thorough
-	$(BIN)/python -m pytest -m ray tests/gecjury/datasets tests/speed
+	$(BIN)/python -m pytest -m ray tests/gecjury tests/speed
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest $(TWO) -m 'not vllm and not browser and not documented and not ray'

@@ -51,6 +51,17 @@ def own_command() -> str:
     return shlex.quote(called)
 
 
+def child_environment() -> dict[str, str]:
+    """Return the variables with which a child imports this code, and none beside somebody's data.
+
+    `python -m` and `python -c` search the working directory first, where `json.py` may be.
+    """
+    root = str(Path(__file__).parents[2])
+    # An empty entry of PYTHONPATH is the working directory, too.
+    entries = root, *os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return {"PYTHONPATH": os.pathsep.join(filter(None, entries)), "PYTHONSAFEPATH": "1"}
+
+
 class WorkerDied(GecjuryError):
     """A worker process ended before it answered.
 
@@ -140,12 +151,8 @@ class SpawnedProcess(WorkerProcess):
     """
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
-        # Without -P, a child would import a `numpy.py` that lies beside somebody's data.
         self._command = [sys.executable, "-P", "-m", module, *arguments]
-        root = str(Path(__file__).parents[2])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        safe = {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-        self._environment = {**os.environ, **safe, **environment}
+        self._environment = {**os.environ, **child_environment(), **environment}
         self._lock = threading.Lock()
         self._over = False
         self._begin()

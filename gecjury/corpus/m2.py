@@ -252,7 +252,8 @@ def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:
         raise InputError(
             f"{where}: span {span!r:.60} is not two whole numbers, expected `start end`"
         ) from None
-    if not annotator.strip().isdecimal() or len(annotator.strip()) > _DIGITS:
+    # All white space would include control characters, which `int` does not accept.
+    if not annotator.strip(" \t").isdecimal() or len(annotator.strip()) > _DIGITS:
         raise InputError(
             f"{where}: annotator {annotator!r:.60} is not a whole number from 0, of at most "
             f"{_DIGITS} digits; the last field names the annotator"

@@ -16,6 +16,7 @@ from gecjury.core.errors import InputError, nearest
 from gecjury.core.runtime import Bar
 from gecjury.core.textfiles import parse_json
 from gecjury.corpus.files.hub import datasets_package, hub_dataset
+from gecjury.corpus.files.rows import parquet_batch
 from gecjury.datasets.shards import InputFile
 
 CONVERTED = ".rows"
@@ -198,7 +199,16 @@ def open_rows(path: str, folder: str) -> Any:
     kind = "parquet" if path.lower().endswith(_PARQUET) else "json"
     try:
         named, converted = glob.escape(path), str(Path(folder) / CONVERTED)
-        return datasets.load_dataset(kind, data_files=named, split="train", cache_dir=converted)
+        batch = {}
+        if kind == "parquet":
+            from pyarrow import parquet
+
+            batch = {"batch_size": parquet_batch(parquet.read_metadata(path), path)}
+        return datasets.load_dataset(
+            kind, data_files=named, split="train", cache_dir=converted, **batch
+        )
+    except InputError:
+        raise
     except Exception as error:  # readers of formats raise errors of many kinds
         reason = str(error.__cause__ or error).partition("\n")[0] or type(error).__name__
         line = _faulty_line(path) if kind == "json" else ""

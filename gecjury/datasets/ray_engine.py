@@ -16,6 +16,7 @@ import os
 import re
 import socket
 import sys
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from gecjury.core.errors import (
     OptionError,
     install_hint,
 )
-from gecjury.core.processes import answered, failure
+from gecjury.core.processes import answered, child_environment, failure
 from gecjury.core.records import from_record
 from gecjury.core.runtime import silenced
 from gecjury.datasets.engines import workers_died
@@ -53,9 +54,6 @@ More than the local engine's three, since nodes of a cluster also disappear for 
 
 _STORE = 200 * 2**20
 """Bytes of shared memory for a cluster of our own, which has to hold one line per shard."""
-
-_ROOT = Path(errors.__file__).resolve().parents[2]
-"""The folder that this package is imported from."""
 
 _TAKEN = (
     *("GECJURY_DATA", "GECJURY_DATA_URL", "GECJURY_CACHE", "GECJURY_PRICES"),
@@ -270,8 +268,7 @@ class RayEngine:
         try:
             if self.address != "local":
                 _knock(self.address)
-            # Ray lets workers import from the folder that it is started in.
-            with silenced(2), contextlib.chdir(_ROOT):
+            with silenced(2):
                 context = self._connect(ray)
         except GecjuryError:
             raise
@@ -292,26 +289,30 @@ class RayEngine:
         import logging
 
         # Workers without GPUs must not see any: all would load their models onto the first one.
-        seen = {} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""}
-        seen["PYTHONSAFEPATH"] = "1"
-        common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        env = {"PYTHONSAFEPATH": "1"} | ({} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""})
+        local: dict[str, Any] = {}
+        runtime: dict[str, Any] = {"env_vars": env}
         if self.address == "local":
-            path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
-            return ray.init(
-                address="local",
-                num_cpus=max(1, math.ceil((self.workers or _processors()) * self.num_cpus)),
-                include_dashboard=_has_dashboard(),
-                object_store_memory=_STORE,
-                runtime_env={"env_vars": {"PYTHONPATH": path, **seen}},
-                **common,
-            )
-        taken = {name: os.environ[name] for name in _TAKEN if name in os.environ}
-        return ray.init(
-            address=self.address,
+            env |= child_environment()
+            local = {
+                "num_cpus": max(1, math.ceil((self.workers or _processors()) * self.num_cpus)),
+                "include_dashboard": _has_dashboard(),
+                "object_store_memory": _STORE,
+            }
+        else:
+            env |= {name: os.environ[name] for name in _TAKEN if name in os.environ}
             # The same code on all nodes; its requirements must be installed there.
-            runtime_env={"py_modules": [str(_ROOT / "gecjury")], "env_vars": taken | seen},
-            **common,
-        )
+            runtime["py_modules"] = [str(Path(errors.__file__).resolve().parents[1])]
+        # Without a folder of their own, workers would import from this process's.
+        with tempfile.TemporaryDirectory() as empty:
+            runtime["working_dir"] = empty
+            return ray.init(
+                address=self.address,
+                runtime_env=runtime,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **local,
+            )
 
     def _unreached(self, error: Exception) -> str:
         why = " ".join(str(error).split())[:300] or type(error).__name__

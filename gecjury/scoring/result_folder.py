@@ -11,7 +11,7 @@ from typing import Any
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.records import from_record, read_record
 from gecjury.core.textfiles import refuse_special_files
-from gecjury.corpus.files.rows import pyarrow
+from gecjury.corpus.files.rows import check_size, pyarrow
 
 _MANIFEST = "dataset.json"
 SIDES = ".sides"
@@ -211,6 +211,7 @@ def _columns(part: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, list
     import pyarrow.parquet as parquet
 
     try:
+        check_size(str(part), parquet.read_metadata(part).num_rows, 0)
         table = parquet.read_table(part, columns=list(columns.values())).to_pydict()
     # Arrow's errors are subclasses of Python's errors for the same faults.
     except (OSError, LookupError, TypeError, ValueError) as error:

@@ -42,6 +42,15 @@ _SETTINGS = frozenset(
 _WORD = re.compile(r"[A-Za-z0-9_-]{1,40}")
 # Tokens that a template may need besides those of the messages.
 _ROOM = 64
+_ENVIRONMENT = {
+    # Results go to stdout, so vLLM's log must not.
+    "VLLM_LOGGING_STREAM": "ext://sys.stderr",
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    # Otherwise vLLM would report model, hardware and settings to its developers.
+    "VLLM_NO_USAGE_STATS": "1",
+    # The engine's processes would import from the working directory.
+    "PYTHONSAFEPATH": "1",
+}
 # One engine at a time: two models seldom fit into one machine's memory.
 _loaded: dict[tuple[Any, ...], _Engine] = {}
 
@@ -90,9 +99,8 @@ class _Engine:
     def __init__(self, model: Model) -> None:
         _refuse_file(model.name)
         check_name(model.name, packaged=False)
-        # Results go to stdout, so vLLM's log must not.
-        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
-        os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+        for variable, value in _ENVIRONMENT.items():
+            os.environ.setdefault(variable, value)
         try:
             import vllm
         except ImportError as error:

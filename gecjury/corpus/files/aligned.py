@@ -38,10 +38,11 @@ def row_ids(rows: Iterable[tuple[int, Mapping[str, object]]], where: str) -> Ver
         ids: dict[str, int] = {}
         for (line, _), value, name in zip(held, values, names, strict=True):
             if not name:
-                other = next(n for n in names if n)
+                other = next(filter(None, names), None)
+                but = f", but another row has {other!r:.60}" if other else ""
                 raise InputError(
-                    f"{where}, line {line}: {key} is {value!r:.60}, but another row has {other!r}; "
-                    "expected a text or a whole number in every row, or no ids"
+                    f"{where}, line {line}: {key} is {value!r:.60}{but}; expected a "
+                    "text or a whole number in every row, or no ids"
                 )
             if name in ids:
                 raise InputError(

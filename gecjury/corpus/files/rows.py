@@ -22,7 +22,6 @@ from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.core.textfiles import (
     MOST_BYTES,
     MOST_JSON,
-    MOST_LINES,
     decoded_text,
     parse_json,
     read_bytes,
@@ -32,8 +31,16 @@ from gecjury.corpus.files.forms import BINARY_ENDINGS, JSON_ENDINGS, ending_of
 MOST_CELL = 1_000_000
 """Most characters in a cell of a table: an unclosed quotation mark takes in all that follows."""
 
-_MOST_CELLS = 10_000_000
-"""Most cells of a sheet with those between the filled ones: a cell may be in any row and column."""
+MOST_COLUMNS = 10_000
+"""Most columns of a table: a reader of Parquet needs ten kilobytes for each, even an empty one."""
+
+_MOST_MEMORY = 4_000_000_000  # bytes that the rows of a table may need
+_ROW_BYTES, _CELL_BYTES = 400, 64
+_USUAL_RATIO = 50  # of texts to their compressed form
+_MOST_XML = 256_000_000  # bytes of a workbook; a cell of four bytes takes eighty as an element
+_MOST_TOGETHER = 8_000_000  # bytes of one row
+_EXCEL_ROWS = 1_048_576
+_MOST_SETTINGS = 16_000_000  # bytes of its styles and names, each of which becomes an object
 
 PARQUET = b"PAR1"
 """The bytes that a Parquet file begins with."""
@@ -220,10 +227,12 @@ def table_of(text: str, where: str, expected: str = "a header", *, texts: bool =
     """
     listed = text.lstrip()[:1] == "[" and ending_of(where) in JSON_ENDINGS
     if listed or re.match(r"\s*(?:\[\s*)?\{", text):
+        check_size(where, text.count("{"), text.count(","))
         rows = tuple(_json_rows(text, where))
         names = dict.fromkeys(key for row in rows for key in row.cells)
         return _of_records(where, [*names], rows, expected, texts)
     quoting = _quoting(text, where, texts)
+    check_size(where, text.count("\n"), text.count(quoting.separator))
     table = _csv_rows(text, where, quoting, texts=texts)
     # Spreadsheets leave rows of empty cells behind; in a table of sentences these count.
     filled = ((n, cells) for n, cells in table if (cells if texts else any(cells)))
@@ -330,6 +339,44 @@ def _refuse_columns(text: str, where: str) -> None:
         raise InputError(f"{where}: is one JSON object over several lines; expected {_OBJECTS}")
 
 
+def check_size(where: str, rows: int, cells: int, columns: int = 0) -> None:
+    """Refuse a table that does not fit into memory: a small compressed file may have any size.
+
+    Raises:
+        InputError: names the size, the limit and the remedy.
+    """
+    if columns > MOST_COLUMNS:
+        raise InputError(
+            f"{where}: {columns:,} columns; expected at most {MOST_COLUMNS:,}: leave out some"
+        )
+    if rows * _ROW_BYTES + cells * _CELL_BYTES > _MOST_MEMORY:
+        raise InputError(
+            f"{where}: {rows:,} rows with {cells:,} cells or more; expected what fits into "
+            f"{_MOST_MEMORY / 1e9:g} GB of memory ({_ROW_BYTES} bytes a row and {_CELL_BYTES} a "
+            "cell): leave out columns, or split the file"
+        )
+
+
+def parquet_batch(about: Any, where: str) -> int:
+    """Return how many rows of a Parquet file can be read at once.
+
+    Args:
+        about: the metadata of the file.
+
+    Raises:
+        InputError: it has too many columns.
+    """
+    check_size(where, 0, 0, about.num_columns)
+    most = 1
+    for group in map(about.row_group, range(about.num_row_groups)):
+        columns = [group.column(number) for number in range(group.num_columns)]
+        packed = sum(column.total_compressed_size for column in columns)
+        # Every row may repeat a text that is stored once and is as long as its column.
+        if group.total_byte_size > _USUAL_RATIO * packed:
+            most = max(most, group.total_byte_size)
+    return max(1, min(1000, MOST_BYTES // most))
+
+
 def pyarrow() -> Any:
     """Return the package pyarrow.
 
@@ -358,17 +405,25 @@ def _parquet(data: bytes, where: str) -> _Records:
     try:
         file = parquet.ParquetFile(arrow.BufferReader(data))
         about, names = file.metadata, file.schema_arrow.names
+        batch_rows = parquet_batch(about, where)
         check_names(names, where)
-        size = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
+        groups = [about.row_group(number) for number in range(about.num_row_groups)]
+        columns = range(about.num_columns)
+        # In lists, a column has more values than there are rows.
+        cells = sum(group.column(number).num_values for group in groups for number in columns)
+        check_size(where, about.num_rows, cells)
         records: list[dict[str, Any]] = []
-        for batch in file.iter_batches(1000):
-            size = max(size, batch.nbytes)
-            if size > MOST_BYTES or len(records) > MOST_LINES:
+        size = 0
+        for batch in file.iter_batches(batch_rows):
+            held = batch.to_pylist()
+            repeated = [field.name for field in batch.schema if "dictionary" in str(field.type)]
+            size += batch.nbytes + sum(len(str(row[name])) for row in held for name in repeated)
+            if size > MOST_BYTES:
                 raise InputError(
-                    f"{where}: has more than {MOST_BYTES // 1_000_000} MB or "
-                    f"{MOST_LINES // 1_000_000} million rows, the most that is read at once"
+                    f"{where}: has more than {MOST_BYTES // 1_000_000} MB, the most that is read "
+                    "at once"
                 )
-            records += batch.to_pylist()
+            records += held
     except (arrow.ArrowException, ArithmeticError, LookupError, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -392,12 +447,7 @@ def _workbook(data: bytes, where: str) -> _Records:
         ) from None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # A small archive may unpack to any size.
-            if sum(part.file_size for part in archive.infolist()) > MOST_BYTES:
-                raise InputError(
-                    f"{where}: unpacks to more than {MOST_BYTES // 1_000_000} MB, the most that is "
-                    "read at once"
-                )
+            _check_workbook(archive, where)
             # Programs that do not calculate write 0 for a formula, and ask for this.
             stale = b'fullCalcOnLoad="1"' in archive.read("xl/workbook.xml")
         values, formulas = (
@@ -408,9 +458,9 @@ def _workbook(data: bytes, where: str) -> _Records:
             pair[0].title: [*_sheet_rows(pair, where, stale)]
             for pair in zip(values.worksheets, formulas.worksheets, strict=True)
         }
-    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, SyntaxError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # damaged files make openpyxl raise anything
         raise InputError(
             f"{where}: cannot be read as an Excel file ({error!s:.200}); check that it is "
             "complete, or export the sheet as CSV"
@@ -446,11 +496,7 @@ def _sheet_rows(
     begun, cells = False, 0
     for number, rows in enumerate(zip(*(s.iter_rows() for s in pair), strict=True), 1):
         cells += len(rows[0]) + 1
-        if cells > _MOST_CELLS:
-            raise InputError(
-                f"{where}: more than {_MOST_CELLS // 1_000_000} million cells, the most that is "
-                "read at once; export the sheet as CSV"
-            )
+        check_size(where, number, cells)
         for value, formula in zip(*rows, strict=True):
             # A formula that gave "" has a value of the type `str`.
             unknown = (value.value is None and value.data_type != "str") or (
@@ -467,6 +513,37 @@ def _sheet_rows(
         if any(value is not None for value in blank[-1][1]):
             yield from blank if begun else blank[-1:]
             begun, blank = True, []
+
+
+_XML = re.compile(r"(?i)\.(xml|rels|vml)$")
+_BEGINS = re.compile(rb"[<:](?:row|si)[\s/>]")  # a row of cells, or a text
+_CELLS = re.compile(r"xl/(worksheets/[^/]*|sharedStrings\.xml)$")
+
+
+def _check_workbook(archive: zipfile.ZipFile, where: str) -> None:
+    """Refuse a workbook that unpacks to too much.
+
+    Raises:
+        InputError: names the size.
+        ValueError: a row of a sheet or a text is too long, or there are too many rows.
+    """
+    parts = [part for part in archive.infolist() if _XML.search(part.filename)]
+    settings = [part for part in parts if not _CELLS.match(part.filename)]
+    for held, most in ((parts, _MOST_XML), (settings, _MOST_SETTINGS)):
+        if sum(part.file_size for part in held) > most:
+            raise InputError(
+                f"{where}: unpacks to more than {most // 1_000_000} MB of "
+                f"{'cells' if held is parts else 'settings'}; export the sheet as CSV"
+            )
+    for part in parts:
+        rows = 0
+        with archive.open(part) as stream:
+            # The cells of a row, or the pieces of a text, are held together.
+            for chunk in iter(lambda: stream.read(_MOST_TOGETHER), b""):
+                if len(chunk) == _MOST_TOGETHER and not _BEGINS.search(chunk):
+                    raise ValueError(f"{part.filename} has a row of {_MOST_TOGETHER:,} bytes")
+                if (rows := rows + chunk.count(b"<row")) > _EXCEL_ROWS:
+                    raise ValueError(f"{part.filename} has more than {_EXCEL_ROWS:,} rows")
 
 
 def _plain(value: Any) -> Any:

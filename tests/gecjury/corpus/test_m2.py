@@ -102,6 +102,7 @@ def test_blocks_need_no_blank_line_between_them() -> None:
         (block("0 one|||T|||x|||REQUIRED|||-NONE-|||0"), r"line 2: span '0 one'"),
         (block("0 1|||T|||x|||REQUIRED|||-NONE-|||me"), r"line 2: annotator 'me' is not a whole"),
         (block("0 1|||T|||x|||REQUIRED|||-NONE-|||-1"), r"line 2: annotator '-1'"),
+        (block("0 1|||T|||x|||REQUIRED|||-NONE-|||0\x1e"), r"line 2: annotator '0\\x1e' is not"),
         (block(a(0, 1), a(3, 5)), r"gold, line 3: the edit 3 5 lies outside .* <= 4, the number"),
         (block(a(3, 2)), r"gold, line 2: the edit 3 2 ends before it starts"),
         (block(a(-1, 2)), r"gold, line 2: the edit -1 2 lies outside"),

@@ -9,7 +9,7 @@ import pytest
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Bar
-from gecjury.datasets.files import counted, dataset_files, is_dataset
+from gecjury.datasets.files import counted, dataset_files, is_dataset, open_rows
 
 
 def count(paths: list[Path], shard_rows: int | None = None) -> Any:
@@ -112,3 +112,13 @@ def test_paths_that_are_certainly_datasets(tmp_path: Path) -> None:
         assert is_dataset(name)
     for name in ("a.txt", "a.jsonl", "a.json", "a.m2", "a.jsonl.gz"):
         assert not is_dataset(name)
+
+
+def test_a_parquet_file_of_too_many_columns_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(arrow.table({f"c{n}": [1] for n in range(10_001)}), path)
+    with pytest.raises(InputError, match="10,001 columns; expected at most 10,000"):
+        open_rows(str(path), str(tmp_path))

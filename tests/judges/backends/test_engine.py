@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -32,6 +33,7 @@ def test_an_engine_is_given_the_settings_of_a_file(
         given.append(arguments)
         raise RuntimeError("enough")
 
+    monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(LLM=record))
     path = engine_of(tmp_path, 'max_model_len = 512\nenforce_eager = true\ndtype = "bfloat16"\n')
     judge = load("llm-s", backend="vllm", model="nobody/tiny", engine=path)
@@ -41,6 +43,8 @@ def test_an_engine_is_given_the_settings_of_a_file(
     settings = {"max_model_len": 512, "enforce_eager": True, "dtype": "bfloat16"}
     assert settings.items() <= given[0].items()
     assert given[0]["trust_remote_code"] is False
+    # vLLM reports its use by default, and its processes import from the working directory.
+    assert (os.environ["VLLM_NO_USAGE_STATS"], os.environ["PYTHONSAFEPATH"]) == ("1", "1")
     # A model whose folder names code is not given to vLLM.
     (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "evil.Model"}}))
     judge = load("llm-s", backend="vllm", model=str(tmp_path))

@@ -74,6 +74,8 @@ def test_rows_are_matched_by_id(here: Path, source: str, name: str, text: str) -
         ("source.jsonl", json_lines("id", ["a", "b", None], [*RIGHT]),
          "line 3: id is None, but another row has 'a'"),
         ("source.jsonl", json_lines("id", ["a", "b", True], [*RIGHT]), "line 3: id is True"),
+        ("source.jsonl", json_lines("id", [1.5, 2.5, 3.5], [*RIGHT]), "line 1: id is 1.5; expect"),
+        ("source.jsonl", json_lines("id", [" ", " ", " "], [*RIGHT]), "line 1: id is ' '; expect"),
         ("source.txt", shuffled("id", ["a", "b", "c"]),
          "line 1: id = c is not a line number of source.txt (1 to 3)"),
         ("source.txt", shuffled("line", [1, 2, 4]), "line 1: line = 4 is not a line number"),

@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError
-from gecjury.corpus.files import rows as module
+from gecjury.corpus.files import rows as rows_module
 from gecjury.corpus.files.rows import Row, csv_rows, read_table, table_of
 
 pytestmark = pytest.mark.security
@@ -276,7 +277,7 @@ def rewritten(path: Path, part: str, old: str, new: str) -> Path:
     return path
 
 
-SHEET, FORMULA = "xl/worksheets/sheet1.xml", "<f>1</f><v />"
+FIRST, FORMULA = "xl/worksheets/sheet1.xml", "<f>1</f><v />"
 
 
 @pytest.mark.parametrize(
@@ -289,17 +290,17 @@ SHEET, FORMULA = "xl/worksheets/sheet1.xml", "<f>1</f><v />"
 )
 def test_a_cell_without_a_value_of_its_own_is_named(tmp_path: Path, old: str, new: str) -> None:
     path = workbook(tmp_path / "a.xlsx", {"texts": [["id", "output"], [1, "a"], [2, "=1"]]})
-    rewritten(path, SHEET, old, new)
+    rewritten(path, FIRST, old, new)
     if "#" in new:
-        rewritten(path, SHEET, 'r="B3"', 'r="B3" t="e"')
+        rewritten(path, FIRST, 'r="B3"', 'r="B3" t="e"')
     with pytest.raises(InputError, match=r"a\.xlsx, sheet texts, cell B3: .* and save it"):
         read_table(path, texts=True)
 
 
 def test_values_of_formulas_are_read(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", {"texts": [["a", "b"], ["=1", "x"], ["=1", "y"]]})
-    rewritten(path, SHEET, f'<c r="A2">{FORMULA}', '<c r="A2" t="str"><f>1</f><v></v>')
-    rewritten(path, SHEET, FORMULA, "<f>1</f><v>0</v>")
+    rewritten(path, FIRST, f'<c r="A2">{FORMULA}', '<c r="A2" t="str"><f>1</f><v></v>')
+    rewritten(path, FIRST, FORMULA, "<f>1</f><v>0</v>")
     # As Excel saves it: nothing has to be calculated again.
     rewritten(path, "xl/workbook.xml", ' fullCalcOnLoad="1"', "")
     assert [row.text("a") for row in read_table(path, texts=True).rows] == ["", "0"]
@@ -308,19 +309,88 @@ def test_values_of_formulas_are_read(tmp_path: Path) -> None:
 def test_rows_of_excel_have_their_numbers_whatever_range_is_named(tmp_path: Path) -> None:
     rows: list[list[object]] = [[None], ["id", "output"], [1, "a"], [2, "b", "beside"], [3]]
     path = workbook(tmp_path / "a.xlsx", {"texts": rows})
-    rewritten(path, SHEET, '<dimension ref="A1:C5" />', '<dimension ref="A2:A3" />')
+    rewritten(path, FIRST, '<dimension ref="A1:C5" />', '<dimension ref="A2:A3" />')
     table = read_table(path, texts=True)
     assert [(row.line, row.text("id"), row.text("output")) for row in table.rows] == [
         (3, "1", "a"), (4, "2", "b"), (5, "3", ""),
     ]  # fmt: skip
 
 
-@pytest.mark.security
-def test_a_cell_far_from_the_others_is_no_large_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def changed(path: Path, ending: str, data: str) -> Path:
+    """Return a workbook in which one part has other contents."""
+    workbook(path, {"s": [["source", "mine"]]})
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, content in parts.items():
+            book.writestr(name, data if name.endswith(ending) else content)
+    return path
+
+
+SHEET = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    "{}</sheetData></worksheet>"
+)
+
+
+@pytest.mark.parametrize(
+    ("ending", "data", "message"),
+    [
+        # Each row is padded to Excel's last column, 16,384.
+        ("sheet1.xml", SHEET.format('<row><c r="XFD1"/></row>' * 200), "5 rows with 81,925 cells"),
+        ("sheet1.xml", SHEET.format('<row r="900000000"/>'), "9,052 rows with 9,052 cells or more"),
+        ("sheet1.xml", SHEET.format("<row/>" * 1_050_000), "has more than 1,048,576 rows"),
+        ("sheet1.xml", SHEET.format("<row>" + "<c/>" * 4_100_000), "has a row of 8,000,000 bytes"),
+        ("styles.xml", "<xf/>" * 3_300_000, "unpacks to more than 16 MB of settings"),
+        ("sheet1.xml", SHEET.format("<c/>" * 5_100_000), "unpacks to more than 20 MB of cells"),
+    ],
+)
+def test_a_small_workbook_cannot_take_much_memory(
+    ending: str, data: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_CELLS", 100)
-    path = workbook(tmp_path / "a.xlsx", {"texts": [["id"], [1]]})
-    rewritten(path, SHEET, 'r="A2"', 'r="XFD2"')
-    with pytest.raises(InputError, match="million cells, the most that is read at once"):
+    path = changed(tmp_path / "a.xlsx", ending, data)
+    monkeypatch.setattr(rows_module, "_MOST_MEMORY", 4_200_000)
+    monkeypatch.setattr(rows_module, "_MOST_XML", 20_000_000)
+    with pytest.raises(InputError, match=message):
         read_table(path)
+
+
+def test_a_damaged_workbook_is_refused(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", {"s": [["source"], ["He go ."]]})
+    sound = path.read_bytes()
+    for at in range(0, len(sound), 61):
+        path.write_bytes(
+            sound[:at] + bytes(byte ^ 255 for byte in sound[at : at + 9]) + sound[at + 9 :]
+        )
+        with suppress(InputError):
+            read_table(path)
+
+
+def test_a_small_parquet_file_cannot_take_much_memory(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    def repeated(text: str, count: int) -> object:
+        return arrow.DictionaryArray.from_arrays(
+            arrow.repeat(arrow.scalar(0, "int8"), count), [text]
+        )
+
+    path = tmp_path / "a.parquet"
+    for table, message in (
+        (arrow.table({f"c{n}": [1] for n in range(10_001)}), "10,001 columns; expected at most 10"),
+        (arrow.table({"source": repeated("a", 11_000_000)}), "11,000,000 rows with 11,000,000 cel"),
+        (
+            arrow.table({"source": arrow.array([[None] * 70_000_000])}),
+            "1 rows with 70,000,000 cell",
+        ),
+        (arrow.table({"source": repeated("a" * 10_000_000, 200)}), "has more than 512 MB"),
+    ):
+        parquet.write_table(table, path, compression="zstd")
+        with pytest.raises(InputError, match=message):
+            read_table(path)
+
+
+def test_many_rows_of_text_are_refused_before_they_are_read() -> None:
+    for name, text in (("a.csv", "a\n" * 10_500_000), ("a.jsonl", "{}\n" * 10_500_000)):
+        with pytest.raises(InputError, match=rf"{name}: 10,500,000 rows with 0 cells or more"):
+            table_of(text, name)
