@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
-from gecjury.core import gone
 from gecjury.core.errors import OptionError, nearest
 from gecjury.core.settings import Option, option, options_of
 from gecjury.core.wording import listed, visible
@@ -201,29 +200,23 @@ class CommandParser(argparse.ArgumentParser):
         if first is None or first in self.actions:
             return
         kind = "action" if self.path else "command"
-        if instead := gone.COMMANDS.get(f"{self.path} {first}".strip()):
-            self.error(f"the {kind} {first} is gone: {instead}")
         self.error(f"unknown {kind} {first!r}: {nearest(first, self.actions)}")
 
     def _refuse_foreign(self, words: Sequence[str]) -> None:
-        """Refuse an option that is gone or of other commands, before other errors.
+        """Refuse an option of other commands, before other errors.
 
         Other words that begin with a dash may be values.
 
         Raises:
-            OptionError: names the commands that read it, or what to do instead.
+            OptionError: names the commands that read it.
         """
-        for word, following in itertools.pairwise([*words, ""]):
-            flag, _, value = word.partition("=")
+        for word in words:
+            flag = word.partition("=")[0]
             if word == "--":
                 return
-            if instead := gone.instead_of_option(self.path, f"{flag} {value or following}"):
-                raise OptionError(f"{flag} {value or following} is gone: {instead}")
             if flag in ("-r", "--reference") and "--references" in self._option_string_actions:
                 continue  # a benchmark's references have another option, which `main` names
             if flag.startswith("-") and flag not in self._option_string_actions:
-                if instead := gone.instead_of_option(self.path, flag):
-                    raise OptionError(f"{flag} is gone: {instead}")
                 readers = self.readers_of(flag)
                 if readers:
                     theirs = listed([f"`{reader}`" for reader in readers])

@@ -31,7 +31,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gecjury.core import gone
 from gecjury.core.errors import (
     FAMILIES,
     GecjuryError,
@@ -324,8 +323,6 @@ def _settings(metric: type[Scorer], named: Mapping[str, object]) -> dict[str, An
     for key, value in named.items():
         name = key.replace("-", "_")
         if name not in by_name:
-            if instead := gone.SETTINGS.get((metric.name, name)):
-                raise OptionError(f"{metric.name}:{name} is gone: {instead}")
             hint = nearest(name[:60], known)
             raise OptionError(f"{metric.name} has no option {key!r:.60}: {hint}")
         values[by_name[name].path] = by_name[name].read_all(value)

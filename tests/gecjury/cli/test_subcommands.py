@@ -13,7 +13,6 @@ import pytest
 
 from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.parsers import leaves
-from gecjury.core import gone
 from gecjury.scoring.registry import load
 from tests.documented import PAGES, command_lines, variants
 from tests.shell import FIXED, SOURCE, Shell
@@ -143,13 +142,6 @@ def test_unknown_actions_are_reported_with_the_nearest_name(shell: Shell) -> Non
     status, _, err = shell("data", "fetsh")
     assert status == 2
     assert err.startswith("gecjury data: unknown action 'fetsh': did you mean fetch?")
-
-
-def test_options_that_are_gone_name_the_remedy(shell: Shell) -> None:
-    for (command, flag), remedy in gone.OPTIONS.items():
-        message = f"gecjury: {flag} is gone: {remedy}\n"
-        words = [*command.replace("*", "score").split(), *flag.split(), "x"]
-        assert shell(*words) == (2, "", message), command
 
 
 # --- one name for one thing --------------------------------------------------------------------

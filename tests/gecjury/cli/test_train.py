@@ -151,7 +151,6 @@ SOME = ["some", "r.tsv", "-o", "out"]
         (["some", "tmuu", "-o", "out"], "ratings 'tmuu': neither a set (did you mean tmu-gfm?)"),
         ([*SOME, "--epochs", "0", *COLUMNS], "expected 1 to 1000000"),
         (["impara", "nowhere", "-o", "out"], "neither a set"),
-        ([*SOME, "--check"], "--check is gone: name benchmarks with --leakage NAME, or none"),
         ([*SOME, "--leakage"], "--leakage: expected at least one argument"),
         ([*SOME, "--leakage", "sedaa"], "unknown benchmark 'sedaa': did you mean seeda?"),
         ([*SOME, "--leakage", "none", "seeda"], "--leakage none seeda: name benchmarks, or none"),
