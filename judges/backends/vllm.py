@@ -22,7 +22,7 @@ from gecjury.core.textfiles import read_toml, user_path
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, too_long
-from gecjury.models.checkpoints import check_name, refuse_code, weight_bytes
+from gecjury.models.checkpoints import check_name, check_settings, weight_bytes
 
 # Settings of `vllm.LLM` that a user's file may give. A jury or a study that somebody sent may name
 # the file, so these load no code, read and write no files, and open no connections.
@@ -117,7 +117,7 @@ class _Engine:
             **dict(model.options),
             "trust_remote_code": False,
         }
-        refuse_code(model.name)
+        check_settings(model.name)
         _refuse_too_large(arguments)
         try:
             self.llm = vllm.LLM(**arguments)

