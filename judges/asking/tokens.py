@@ -41,13 +41,11 @@ class TokenCounter:
 
     Attributes:
         how: how tokens were counted, for the user.
-        exact: whether the counts are the model's own.
         prompt: tokens of the rendered messages.
         text: tokens of an answer.
     """
 
     how: str
-    exact: bool
     prompt: Callable[[Sequence[Message]], int]
     text: Callable[[str], int]
 
@@ -85,14 +83,12 @@ def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
     if tokenizer is None or not tokenizer.has_template:
         return TokenCounter(
             f"estimate by script, {_CHARACTERS_A_TOKEN} English characters a token",
-            False,
             lambda messages: sum(_MESSAGE_TOKENS + _estimate(m["content"]) for m in messages),
             _estimate,
         )
     options: dict[str, Any] = {} if thinking is None else {"enable_thinking": thinking}
     return TokenCounter(
         "the model's own tokenizer",
-        True,
         lambda messages: tokenizer.count([dict(m) for m in messages], options),
         lambda text: tokenizer.count(text, {}),
     )
