@@ -15,6 +15,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from gecjury.cli.options import add_options
@@ -234,13 +235,19 @@ class CommandParser(argparse.ArgumentParser):
             OptionError: names the files, and how each is given.
         """
         flags = self._option_string_actions.get("-r", self._actions[0]).option_strings
-        named = [getattr(parsed, a.dest, None) for a in self._actions if not a.option_strings]
-        plain = sum(len(n) if isinstance(n, list) else n is not None for n in (*named, unknown))
+        given = (getattr(parsed, a.dest, None) for a in self._actions if not a.option_strings)
+        parts = (one if isinstance(one, list) else [one] for one in given if one is not None)
+        plain = [*itertools.chain(*parts, unknown)]
         for at in [at for at, word in enumerate(words) if word in flags and "-r" in flags]:
             files = [*itertools.takewhile(lambda word: word[:1] != "-", words[at + 1 :])]
             for stop in range(len(files), 1, -1):
                 # A source and an output are necessary besides.
-                if _alike(files[:stop]) or (plain - stop >= 1 and _expanded(files[:stop])):
+                rest = plain[stop - 1 : -1] if plain[: stop - 1] == files[1:stop] else []
+                named = any(Path(file).stem in ("source", "src", "original") for file in rest)
+                if _alike(files[:stop]) or (
+                    not any(map(_like_source, files[1:stop]))
+                    and (named or (len(plain) > stop and _expanded(files[:stop])))
+                ):
                     raise OptionError(
                         f"-r {files[0]}: the files after it look like further references; give "
                         f"each its own -r ({' '.join(f'-r {file}' for file in files[:stop]):.300})"
@@ -297,12 +304,13 @@ def _alike(files: Sequence[str]) -> bool:
     return len({re.sub("[0-9]+", "", file) for file in files}) == 1 < len(set(files))
 
 
+def _like_source(file: str) -> bool:
+    return bool(re.search("s(ou?)?rc|orig|input|incorrect|learner|raw", Path(file).name, re.I))
+
+
 def _expanded(files: Sequence[str]) -> bool:
-    """Return True if a pattern gives exactly these files, and none after the first is a source."""
+    """Return True if a pattern gives exactly these files."""
     start = os.path.commonprefix(files)  # noqa: RUF071  # patterns are of characters
-    names = [file[start.rfind("/") + 1 :] for file in files[1:]]
-    if any(re.search("s(ou?)?rc|orig|input|incorrect|learner|raw", name, re.I) for name in names):
-        return False
     ends = [file[len(start) :][::-1] for file in files]
     end = os.path.commonprefix(ends)[::-1]  # noqa: RUF071
     found = glob.glob(f"{glob.escape(start)}*{glob.escape(end)}")  # noqa: PTH207  # as in a shell

@@ -90,10 +90,14 @@ def form_of(path: str | Path, lines: Sequence[str]) -> Literal["", "lines", "lis
     return "lines" if first.startswith("{") and isinstance(json_or_none(first), dict) else ""
 
 
-# Python's form of a list of texts, and numpy's, which has only blanks between them.
+# Python's lists and tuples of texts, and numpy's lists, which have only blanks between them.
 _ELEMENT = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|None)"""
 _ELEMENTS = re.compile(_ELEMENT, re.DOTALL)
-_LIST = re.compile(rf"\[{_ELEMENT}(?:(?:\s*,\s*|\s+){_ELEMENT})*+,?\s*\]", re.DOTALL)
+_LIST = re.compile(
+    rf"\[{_ELEMENT}(?:(?:\s*,\s*|\s+){_ELEMENT})*+,?\s*\]"
+    rf"|\({_ELEMENT}\s*,(?:\s*{_ELEMENT}\s*,)*+(?:\s*{_ELEMENT}\s*)?\)",
+    re.DOTALL,
+)
 _LIKE_LIST = re.compile(r"""\[+(?:np\.str_\()?['"].*['"]\)?\]+""", re.DOTALL)
 
 
@@ -108,7 +112,7 @@ def listed_texts(text: str) -> list[str | None] | None:
     text = text.strip()
     if text == "[]":
         return []
-    if text[:2] not in ("['", '["', "[N", "[n"):
+    if text[:2] not in ("['", '["', "[N", "[n", "[[", "('", '("'):
         return None
     values: object = json_or_none(text)
     if values is None and _LIST.fullmatch(text):

@@ -14,6 +14,7 @@ Example:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,6 +23,7 @@ from typing import Any, Literal
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import FileLines, parse_json, read_lines, shown_path
+from gecjury.core.wording import listed
 from gecjury.corpus.corpus import (
     NO_REFERENCE,
     Corpus,
@@ -70,8 +72,9 @@ _Role = Literal["source", "hypothesis", "reference"]
 # Keys and columns of the texts, in order of precedence. A name that says what the text is comes
 # before `text`, which may be what was corrected.
 _OUTPUTS = (
-    *("hypothesis", "output", "corrected", "correction", "corrected_text", "prediction", "hyp"),
-    *("predicted", "generated", "generated_text", "model_output", "response", "completion"),
+    *("hypothesis", "output", "corrected", "correction", "corrected_text", "corrected_sentence"),
+    *("prediction", "predicted", "hyp", "generated", "generated_text", "model_output"),
+    *("system_output", "response", "completion"),
 )
 _TEXT_KEYS: Mapping[_Role, tuple[str, ...]] = {
     "source": ("source", "text"),
@@ -366,7 +369,7 @@ def read_source(path: str | Path, read: _Reader = read_lines) -> Version:
 
 def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version, ...]:
     """Return the lines of a text file, or the texts of JSON lines or of a table."""
-    where, form = shown_path(path), form_of(path, lines)
+    where, form, keys = shown_path(path), form_of(path, lines), _TEXT_KEYS[role]
     if not form:
         _refuse_lists(lines, where, "JSON lines, whose names end in .jsonl")
         return (Version(lines if isinstance(lines, FileLines) else tuple(lines)),)
@@ -383,11 +386,23 @@ def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version
     values = [(line, _lower_keys(value)) for line, value in values]
     rows = [(line, value) for line, value in values if isinstance(value, dict)]
     ids = Version(()) if len(rows) < len(values) else row_ids(rows, where)
-    texts = [_row_texts(value, f"{where}, {unit} {line}", role) for line, value in values]
+    keys = tuple(key for key in keys if any(key in row for _, row in rows)) or keys
+    if role != "source":
+        # Where a row has another, `text` may be what was corrected.
+        keys = tuple(key for key in keys if key != "text") or keys
+    if role == "hypothesis" and keys == ("text",) and (others := _unknown_texts(rows)):
+        notes = (
+            *notes,
+            f"the column `text` is read, not {listed(others[:5])}: if the outputs are in another, "
+            "call it `output`",
+        )
+    texts = [_row_texts(value, f"{where}, {unit} {line}", role, keys) for line, value in values]
+    if not texts:
+        raise InputError(f"{where}: has no text; expected one a row")
     if role != "reference":
         _refuse_lists((text for (text,) in texts), where, "one text a row")
     # Where a row has fewer references than another, the others are absent.
-    most = max(map(len, texts), default=1) or 1
+    most = max(map(len, texts)) or 1
     columns = zip(*(row + [NO_REFERENCE] * (most - len(row)) for row in texts), strict=True)
     return tuple(replace(ids, lines=column, note="; ".join(notes)) for column in columns)
 
@@ -411,10 +426,26 @@ def _refuse_lists(texts: Iterable[str], where: str, expected: str) -> None:
 
 
 def _lower_keys(value: Any) -> Any:
-    """Return a row with lower-case names of its columns; another value as it is."""
+    """Return a row with its columns' names as those of keys; another value as it is."""
     if not isinstance(value, Mapping):
         return value
-    return {name.lower(): cell for name, cell in value.items()}
+    return {_as_key(name): cell for name, cell in value.items()}
+
+
+def _as_key(column: str) -> str:
+    return re.sub("[ -]", "_", column.strip().lower())
+
+
+def _unknown_texts(rows: Sequence[tuple[int, Mapping[str, Any]]]) -> list[str]:
+    """Return the columns that have sentences in most rows, and a name that says nothing."""
+    known = {key for keys in _TEXT_KEYS.values() for key in keys}
+    counts = Counter(
+        f"`{name:.60}`"
+        for _, row in rows
+        for name, cell in row.items()
+        if name not in known and isinstance(cell, str) and " " in cell.strip()
+    )
+    return [name for name, count in counts.items() if 2 * count > len(rows)]
 
 
 def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int, Any]]:
@@ -431,7 +462,7 @@ def _table(path: str | Path, role: _Role) -> Table:
     """Return a table with a column of texts."""
     keys = _TEXT_KEYS[role]
     table = read_table(path, f"a header with a column {keys[0]}", texts=True)
-    if not {*keys} & {name.lower() for name in table.columns}:
+    if not {*keys} & {*map(_as_key, table.columns)}:
         raise InputError(
             f"{table.path}, line 1: no column of texts among {', '.join(table.columns):.300}; "
             f"expected {' or '.join(keys[:3])}, or plain text in a file that does not end in "
@@ -440,11 +471,11 @@ def _table(path: str | Path, role: _Role) -> Table:
     return table
 
 
-def _row_texts(value: Any, where: str, role: _Role) -> list[str]:
+def _row_texts(value: Any, where: str, role: _Role, keys: Sequence[str]) -> list[str]:
     """Return the texts of a row: one, or those of a list of references."""
-    key, *others = _TEXT_KEYS[role]
+    key = keys[0]
     if isinstance(value, dict):
-        key = next((name for name in (key, *others) if name in value), key)
+        key = next((name for name in keys if name in value), key)
         value = value.get(key, 0)
     texts = [value]
     if role == "reference":

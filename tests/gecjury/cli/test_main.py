@@ -232,6 +232,8 @@ def test_wrong_use(shell: Shell, argv: list[str], message: str) -> None:
         # Written out, beside others.
         (["refs/r2.txt", "refs/r10.txt"], ["-r", *"12", "source.txt", "mine.txt"]),
         (["resources/a.txt", "resources/b.txt"], ["-r", *"12", "source.txt", "mine.txt"]),
+        # A later file is called source: of `ref[ab].txt` beside `ref.txt`.
+        (["refa.txt", "refb.txt"], ["-r", *"12", "-m", "gleu", "source.txt", "mine.txt"]),
     ],
 )
 def test_references_of_a_pattern_are_not_taken_for_the_source(

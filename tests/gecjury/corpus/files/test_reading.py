@@ -87,6 +87,9 @@ LISTS = [
     ('["I don\'t ."]', ["I don't ."]),
     ("[\"I don't .\", 'It\\'s \\u00e9 .', None]", ["I don't .", "It's é .", None]),
     ('["\\ud83d\\ude00 .", null]', ["\N{GRINNING FACE} .", None]),
+    ("('I have it .', \"I got it .\")", ["I have it .", "I got it ."]),
+    ("('I have it .',)", ["I have it ."]),
+    ("('I have it .')", None),
     ("[]", []),
     ('[ " Yes . " ]', None),
     ("[1]", None),
@@ -116,6 +119,7 @@ def test_references_may_be_lists_written_as_text(here: Path) -> None:
     [
         ("r.csv", "reference\n['I 'have' it .']\nx\n", "line 2: .* looks like a list written as"),
         ("r.csv", "reference\n['a' ... 'b']\nx\n", "line 2: .* looks like a list written as text"),
+        ("r.csv", "reference\n[['a']]\nx\n", "line 2: .* looks like a list written as text"),
         ("r.csv", "reference\n[np.str_('a')]\nx\n", "line 2: .* looks like a list written as"),
         ("r.txt", "['I have it .']\n['He goes .']\n", "is a list written as text, .* JSON lines"),
     ],
@@ -134,7 +138,9 @@ def test_outputs_are_no_lists(here: Path) -> None:
         read_version("h.csv")
 
 
-@pytest.mark.parametrize("name", ["output", "hypothesis", "Corrected", "prediction"])
+@pytest.mark.parametrize(
+    "name", ["output", "hypothesis", "Corrected", "Corrected Sentence", "prediction"]
+)
 def test_a_column_that_says_what_it_is_comes_before_text(here: Path, name: str) -> None:
     (here / "x.csv").write_text(f"text,{name}\nI has it .,I have it .\nHe go .,He goes .\n")
     (here / "x.jsonl").write_text(
@@ -209,3 +215,24 @@ def test_empty_lines_of_named_and_of_benchmark_sets(here: Path) -> None:
     # In SEEDA, an annotator deleted a whole sentence.
     official = replace(corpus.with_references("mine"), reference_name="official", _labels={})
     assert official.remarks(("references",)) == ()
+
+
+def test_text_beside_another_column_of_sentences_is_noted(here: Path) -> None:
+    (here / "x.csv").write_text("id,text,Mine\n1,I has it .,I have it .\n2,He go .,He goes .\n")
+    version = read_version("x.csv")
+    assert version.lines == ("I has it .", "He go .")
+    assert "the column `text` is read, not `mine`" in version.note
+    (here / "x.csv").write_text("id,text,source\n1,I have it .,I has it .\n")
+    assert read_version("x.csv").note == ""
+
+
+def test_rows_without_the_column_of_outputs_do_not_give_what_was_corrected(here: Path) -> None:
+    (here / "x.jsonl").write_text('{"text": "a", "output": "b"}\n{"text": "c"}\n')
+    with pytest.raises(InputError, match=r"line 2: expected a string .* field `output`"):
+        read_version("x.jsonl")
+
+
+def test_an_empty_list_is_not_called_m2(here: Path) -> None:
+    (here / "x.json").write_text("[]")
+    with pytest.raises(InputError, match=r"x\.json: has no text; expected one a row"):
+        read_version("x.json")
