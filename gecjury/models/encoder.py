@@ -61,6 +61,7 @@ def _hidden_index(spec: EncoderSpec, config: Any) -> int:
 
 Pooling = Literal["mean", "cls"]
 _KEPT = 4  # encoders kept in memory
+_KEPT_AT_ONCE = 1000  # vectors that are written to the disk together
 _REMEMBERED = 512 * 1024**2  # bytes of vectors that an encoder keeps in memory
 
 
@@ -269,14 +270,29 @@ class Encoder:
         absent = {row for keys in keys_of.values() for row, k in enumerate(keys) if k not in stored}
         lacking = sorted(absent)
         unread = [ids for ids, row in inputs.items() if row in absent]
-        fresh = self._pooled(unread, tuple(keys_of), (self.spec.pooling,))[0]
-        for keys, computed in zip(keys_of.values(), fresh, strict=True):
-            new = {keys[row]: vector for row, vector in zip(lacking, computed, strict=True)}
-            # Vectors of a layer that were stored before are not written again with the others.
-            new = {key: vector for key, vector in new.items() if key not in stored}
+        new: dict[bytes, Float32Array] = {}
+
+        def keep() -> None:
             if self._cache is not None:
                 self._cache.write(new)
-            stored |= new
+            stored.update(new)
+            new.clear()
+
+        def reduce(states: torch.Tensor) -> torch.Tensor:
+            return _pool(states, self.spec.pooling)
+
+        try:
+            for places, pooled in self._states(unread, tuple(keys_of), reduce):
+                rows = [lacking[place] for place in places]
+                for keys, vectors in zip(keys_of.values(), pooled, strict=True):
+                    # Vectors of a layer that were stored before are not written again.
+                    made = {keys[row]: vector for row, vector in zip(rows, vectors, strict=True)}
+                    new |= {key: vector for key, vector in made.items() if key not in stored}
+                if len(new) >= _KEPT_AT_ONCE:
+                    keep()
+        finally:
+            # What an interrupted run has read, the next one finds: its batches are the same.
+            keep()
         self._remember(stored)
         results = []
         for layer in layers:
@@ -302,22 +318,6 @@ class Encoder:
             if key not in self._memory and self._held + vector.nbytes <= _REMEMBERED:
                 self._memory[key] = vector
                 self._held += vector.nbytes
-
-    def _pooled(
-        self, pieces: Sequence[Sequence[int]], layers: tuple[int, ...], poolings: Sequence[Pooling]
-    ) -> Float32Array:
-        """Return vectors, poolings × layers × N × d."""
-        import torch
-
-        width = int(self._model.config.hidden_size)
-        vectors = np.empty((len(poolings), len(layers), len(pieces), width), dtype=np.float32)
-
-        def reduce(states: torch.Tensor) -> torch.Tensor:
-            return torch.stack([_pool(states, pooling) for pooling in poolings])
-
-        for places, pooled in self._states(pieces, layers, reduce):
-            vectors[:, :, places] = pooled.swapaxes(0, 1)
-        return vectors
 
     def _states(
         self,

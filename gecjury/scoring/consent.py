@@ -77,21 +77,29 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
         return
     kind = scorer_class(name)
     judge = kind.family == "judges"
-    in_process = "vllm" in options.get("backend", "")
+    backends = options.get("backend", "openai").split("+")
     # On a server, a model's name is no file.
-    paths = {k for k in options if k != "model" or in_process or not judge}
-    outside = {k: v for k, v in options.items() if k in paths and is_outside(v, home)}
-    near = {key: value for key, value in options.items() if key not in outside}
+    paths = {k for k in options if k != "model" or "vllm" in backends or not judge}
+    models = options.get("model", "that is not named").split("+") if judge else []
+    named = [(key, value) for key, value in options.items() if key in paths]
+    # The models of a panel are separate folders.
+    named += [("model", model) for model in models if "model" in paths]
+    outside = dict.fromkeys(pair for pair in named if is_outside(pair[1], home))
+    near = {key: value for key, value in options.items() if (key, value) not in outside}
     if judge:
-        server = options.get("base_url") or base_url or default_server()
-        where = public_address(server) or "OpenAI"
-        model = options.get("model", "that is not named")
-        does = f"sends the sentences to the language model {model} ({where})"
-        if options.get("backend") == "vllm":
-            does = f"runs the language model {model}, fetched if it is not cached"
-        sent = (v for k, v in near.items() if k in paths - _KEPT and _is_path(v))
-        yield Power(does, options.get("base_url", ""), text, tuple(sent))
-    for key, value in outside.items():
+        servers = (options.get("base_url") or base_url or default_server() or "").split("+")
+        sent = tuple(v for k, v in near.items() if k in paths - _KEPT and _is_path(v))
+        for number in range(max(map(len, (backends, models, servers)))):
+            # A single backend or server is that of all models.
+            backend, model, server = (
+                part[min(number, len(part) - 1)] for part in (backends, models, servers)
+            )
+            where = public_address(server) or "OpenAI"
+            does = f"sends the sentences to the language model {model} ({where})"
+            if backend == "vllm":
+                does = f"runs the language model {model}, fetched if it is not cached"
+            yield Power(does, options.get("base_url", ""), text, sent)
+    for key, value in outside:
         verb = "sends" if judge and key not in _KEPT else "reads"
         unseen = ", and does what the members there need" if name == "jury" else ""
         yield Power(f"{verb} {value}, outside {home}{unseen}", who=text)
@@ -108,7 +116,7 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
             yield from _powers(member, folder, options.get("base_url") or base_url)
     else:
         # Loaded with the defaults, which the file need not name; a folder elsewhere replaces one.
-        replaced = [getattr(kind, key, "") for key in outside]
+        replaced = [getattr(kind, key, "") for key, _ in outside]
         for model in load(name, **near).loaded_models:
             if model not in ("", "embedded", *replaced) and not _is_path(model):
                 yield Power(f"fetches {model} if it is not cached", who=text)
@@ -162,8 +170,10 @@ def require_consent(
             the file names.
     """
     if powers and not allowed:
+        # A name with a line break must not look like an entry of its own.
+        lines = "".join(f"\n  {' '.join(str(one).split())}" for one in dict.fromkeys(powers))
         raise OptionError(
-            f"{file}: these need your consent: {'; '.join(map(str, dict.fromkeys(powers)))}. "
+            f"{file}: these need your consent:{lines}\n"
             "To allow all of it, add --allow-judges (in Python allow_judges=True)"
         )
     strange = [power.server for power in powers if power.server and power.server not in servers]

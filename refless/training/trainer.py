@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -131,8 +131,13 @@ def fit(
     if settings.gradient_checkpointing:
         recompute_layers(task.model)
     last = _last_checkpoint(folder)
-    if last and is_main_process():
-        watch.told(f"{task.label} resumes after {_reached(last)}")
+    if last:
+        state = json.loads(read_text(Path(last) / "trainer_state.json"))
+        if is_main_process():
+            watch.told(f"{task.label} resumes after {_reached(last)}")
+        if settings.patience and _waited(state["log_history"]) >= settings.patience:
+            # It was killed after its last epoch: nothing is left but to read the best checkpoint.
+            settings = replace(settings, epochs=round(state["epoch"]))
     with ExitStack() as open_until_trained:
 
         def open_bar(steps: int) -> Bar:
@@ -250,7 +255,8 @@ def _build_trainer(
     trainer.model_accepts_loss_kwargs = False
     trainer.remove_callback(transformers.PrinterCallback)
     if settings.patience:
-        trainer.add_callback(transformers.EarlyStoppingCallback(settings.patience))
+        patience = type("OurPatience", (_Patience, transformers.TrainerCallback), {})
+        trainer.add_callback(patience(settings.patience))
     return trainer
 
 
@@ -433,6 +439,26 @@ class _Progress:
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.is_world_process_zero:
             self.saved(state.log_history)
+
+
+class _Patience:
+    """A mixin for TrainerCallback: ends the training after epochs without a better dev score.
+
+    transformers' own counts from where a run resumes.
+    """
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if _waited(state.log_history) >= self.patience:
+            control.should_training_stop = True
+
+
+def _waited(log: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many epochs ago the best dev score was, by a log of the Trainer."""
+    scores = [entry["eval_score"] for entry in log if "eval_score" in entry]
+    return len(scores) - 1 - scores.index(max(scores)) if scores else 0
 
 
 class EpochOrder:

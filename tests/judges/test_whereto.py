@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
 from gecjury.jury.model import JuryModel, Member, TrainedMember, identity, write_jury
+from gecjury.scoring.consent import Power, powers_of, require_consent
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
 
@@ -180,7 +182,7 @@ def test_a_judge_needs_consent_and_then_asks_the_named_server(
         ("llm-s:model=tiny", f"llm-s:model=tiny,base_url={hostile.url}")
     ):
         file = str(jury(tmp_path / f"{number}.json", metric))
-        with pytest.raises(OptionError, match=r"need your consent: llm-s.*--allow-judges"):
+        with pytest.raises(OptionError, match=r"need your consent:\n  llm-s.*\n.*--allow-judges"):
             load("jury", file=file, base_url=named.url)
         scorer = load("jury", file=file, allow_judges=True, base_url=named.url)
         scorer.score_corpus(corpus, runtime)
@@ -197,7 +199,7 @@ def test_scores_outside_the_folder_need_consent_and_no_error_quotes_them(
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "near.txt").write_text(private.read_text())
     file = str(jury(tmp_path / "shared" / "x.json", f"scores:file={private}"))
-    with pytest.raises(OptionError, match=r"need your consent: .*reads .*private\.txt, outside"):
+    with pytest.raises(OptionError, match=r"need your consent:\n.*reads .*private\.txt, outside"):
         load("jury", file=file)
     near = str(jury(tmp_path / "shared" / "y.json", f"scores:file={tmp_path}/shared/near.txt"))
     for scorer in (load("jury", file=near), load("jury", file=file, allow_judges=True)):
@@ -216,3 +218,22 @@ def test_a_jury_that_was_trained_with_a_server_keeps_no_address(tmp_path: Path) 
     assert "host" not in text
     assert "llm-s:model=a,criterion=fluency" in text
     assert load("jury", file=str(tmp_path / "x.json"), allow_judges=True).name == "jury"
+
+
+def test_consent_lists_every_member_of_a_panel_on_a_line_of_its_own(tmp_path: Path) -> None:
+    panel = "llm-s:model=a+../b,backend=openai+vllm,base_url=https://x.example+"
+    for folder in ("b", "own"):
+        (tmp_path / folder).mkdir()
+    with pytest.raises(OptionError) as refused, contextlib.chdir(tmp_path / "own"):
+        require_consent("j.json", powers_of(panel, tmp_path / "own"), allowed=False)
+    assert str(refused.value).split("\n") == [
+        "j.json: these need your consent:",
+        f"  {panel} sends the sentences to the language model a (https://x.example)",
+        f"  {panel} runs the language model ../b, fetched if it is not cached",
+        f"  {panel} reads ../b, outside {tmp_path / 'own'}",
+        "To allow all of it, add --allow-judges (in Python allow_judges=True)",
+    ]
+    # A line break in a name makes no entry.
+    power = Power("runs the code of a.py", who="a.py:f\n  green")
+    with pytest.raises(OptionError, match=r"consent:\n  a\.py:f green runs the code of a\.py\nTo"):
+        require_consent("j.json", [power], allowed=False)

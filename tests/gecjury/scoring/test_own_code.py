@@ -304,7 +304,7 @@ def test_no_file_of_results_or_juries_runs_code(file: Path, shell: Shell) -> Non
     assert paper_of(f"{file}:f") is None
     assert origin(f"{file}:f") == str(file)
     listed = shell.write("members.txt", f"gleu\n{file}:f\n")
-    with pytest.raises(OptionError, match=r"need your consent: .*own\.py:f runs the code"):
+    with pytest.raises(OptionError, match=r"need your consent:\n.*own\.py:f runs the code"):
         load("jury", equal=str(listed))
 
 

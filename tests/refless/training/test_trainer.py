@@ -60,6 +60,7 @@ def run(
     evaluate: Any,
     settings: TrainSettings = SETTINGS,
     runtime: Runtime = RUNTIME,
+    watch: Watch | None = None,
 ) -> Any:
     tokenizer = load_tokenizer(start)
     torch.manual_seed(0)
@@ -67,7 +68,7 @@ def run(
     task = LearningTask(
         name="x", model=model, tokenizer=tokenizer, examples=rated(tokenizer), evaluate=evaluate
     )
-    return fit(task, settings, folder, runtime, Watch(folder / HISTORY_FILE))
+    return fit(task, settings, folder, runtime, watch or Watch(folder / HISTORY_FILE))
 
 
 def rows_fit(model: Any, rows: int) -> list[int]:
@@ -230,6 +231,38 @@ def test_an_interrupted_run_resumes_to_the_same_weights(start: str, tmp_path: Pa
     resumed = weights(run(start, folder, score).model)
     assert all(torch.equal(resumed[name], whole[name]) for name in whole)
     assert curve(folder) == curve(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("killed", [1, 2, 3])
+def test_a_resumed_run_has_the_patience_of_an_unbroken_one(
+    start: str, tmp_path: Path, killed: int
+) -> None:
+    """Killed when its n-th checkpoint is written; from the first on, the score only falls."""
+    scores = [0.5, 0.4, 0.3, 0.9]
+    settings = TrainSettings(train_batch=8, epochs=4, patience=2)
+    seen: list[float] = []
+
+    def score(model: Any) -> dict[str, float]:
+        seen.append(scores[len(seen)])
+        return {"score": seen[-1]}
+
+    whole = run(start, tmp_path / "whole", score, settings)
+    seen.clear()
+    folder = tmp_path / "broken"
+
+    def kill(history: object) -> None:
+        if len(seen) == killed:
+            raise RuntimeError("killed")
+
+    watch = Watch(folder / HISTORY_FILE, kill)
+    with pytest.raises(RuntimeError, match="killed"):
+        run(start, folder, score, settings, watch=watch)
+    resumed = run(start, folder, score, settings)
+    assert resumed.history == whole.history
+    assert [entry["score"] for entry in whole.history] == scores[:3]
+    assert resumed.best == whole.best
+    for name, value in weights(whole.model).items():
+        assert torch.equal(weights(resumed.model)[name], value)
 
 
 def test_an_interrupt_before_the_first_checkpoint_says_so(start: str, tmp_path: Path) -> None:
