@@ -241,7 +241,7 @@ def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> FloatArray:
         values = [grid.values(point) for point in grid.points]
         swept = base.sweep(values, judged.study.benchmark.corpus, runtime)
         if swept is not None:
-            none = np.zeros(0)
+            none = np.full(len(judged.study.benchmark.corpus.names), np.nan)
             tracked = runtime.track(swept, label, len(values))
             return np.array([judged.measures(settled(scores), none) for scores in tracked])
     return measured([grid.scorer(point) for point in grid.points], judged, runtime, label)
