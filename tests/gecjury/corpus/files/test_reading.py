@@ -32,7 +32,7 @@ def test_quotation_marks_are_text_unless_the_name_says_json(here: Path) -> None:
     corpus = read_corpus("s.txt", ["x.txt"])
     assert corpus.systems["x"].lines == tuple(quoted.splitlines())
     (note,) = corpus.remarks(())
-    assert note.startswith("x.txt: most lines have quotation marks")
+    assert note.startswith("warning: x.txt: 2 lines have quotation marks")
 
 
 def test_a_guessed_form_is_said_once_for_all_files(here: Path, shell: Shell) -> None:
