@@ -134,10 +134,8 @@ def _inside(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
     own = ["" if "".join(text.split()) in kept else text for text in matches]
     if len(of_sources) > _MOST_OF_SOURCE * sum(map(bool, own)):
         return 0, "", lines
-    made = [
-        form.mend(line) if form.mend and text else line
-        for line, text in zip(lines, own, strict=True)
-    ]
+    pairs = zip(lines, own, strict=True)
+    made = [form.mend(line) if form.mend and text else line for line, text in pairs]
     return sum(map(bool, own)), next(filter(None, own), ""), made
 
 
@@ -155,16 +153,14 @@ def _around(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
 
 def _in_columns(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
     """Find the corrections in a table; a line that is no row may be a sentence without errors."""
-    rows = [form.pattern.split(line.strip(" ").strip("|").strip(" ")) for line in lines]
-    has = [form.pattern.search(line) is not None for line in lines]
-    widths = Counter(len(row) for row, is_row in zip(rows, has, strict=True) if is_row)
-    width, count = widths.most_common(1)[0] if widths else (0, 0)
-    of_sources = sum(form.pattern.search(line) is not None for line in sources)
-    if not count or of_sources > _MOST_OF_SOURCE * len(sources):
+    rows = [form.pattern.split(line) for line in lines]
+    widths = Counter(len(row) for row in rows if len(row) > 1)
+    of_sources = sum(map(bool, map(form.pattern.search, sources)))
+    if not widths or of_sources > _MOST_OF_SOURCE * len(sources):
         return 0, "", lines
-    rows = [
-        row if len(row) == width else [line] * width for row, line in zip(rows, lines, strict=True)
-    ]
+    width, count = widths.most_common(1)[0]
+    pairs = zip(rows, lines, strict=True)
+    rows = [row if len(row) == width else [line] * width for row, line in pairs]
     columns = [*zip(*rows[:_COLUMN_LINES], strict=True)]
     ours, keys = _groups(sources[:_COLUMN_LINES]), set(map(key_of, sources))
     fits = [(_groups(cells) & ours).total() / max(1, ours.total()) for cells in columns]
@@ -202,12 +198,13 @@ def cut_off(pairs: Iterable[tuple[str, str]]) -> str:
     cut = sum(len(b) < _SHORTER * len(a) and a[-4:] not in b[-12:] for a, b in keys)
     if 2 * cut < len(open_):
         return ""
-    sizes = {"tokens": lambda line: len(line.split()), "characters": len}
     after = ""
-    for what, size in sizes.items():
-        (most, count), *_ = Counter(size(line) for _, line in open_).most_common(1)
-        if not after and count > 0.9 * len(open_):
-            after = f", after {most} {what}"
+    for what, sizes in (
+        ("characters", (len(line) for _, line in open_)),
+        ("tokens", (len(line.split()) for _, line in open_)),
+    ):
+        ((most, count),) = Counter(sizes).most_common(1)
+        after = f", after {most} {what}" if count > 0.9 * len(open_) else after
     return (
         f"{len(open_)} of {len(texts)} lines end without their last sign{after}: cut by a limit "
         "of the model?"
@@ -274,14 +271,7 @@ _FORMS = (
         _CLEAR,
         signs="<[\\",
     ),
-    Form(
-        "word pieces",
-        _PIECES,
-        _of_pieces,
-        _CLEAR,
-        "join them",
-        "▁Ġ<@#￭",
-    ),
+    Form("word pieces", _PIECES, _of_pieces, _CLEAR, "join them", "▁Ġ<@#￭"),
     Form(
         "unknown characters",
         _UNKNOWN,
@@ -300,15 +290,7 @@ _FORMS = (
     ),
     Form("table cells", _CELLS, None, _MOST, "keep the corrections", "|", columns=1),
     Form("tabs", _TABS, None, _MOST, "keep the corrections", "\t", columns=1),
-    Form(
-        "arrows",
-        _ARROWS,
-        None,
-        _MOST,
-        "keep the corrections",
-        ">→⇒➔➜⟶",
-        columns=2,
-    ),
+    Form("arrows", _ARROWS, None, _MOST, "keep the corrections", ">→⇒➔➜⟶", columns=2),
     Form("bold type", _BOLD, _inner(_BOLD), _SOME, signs="*_"),
     Form("list numbers", _NUMBER, _without(_NUMBER), _MOST, around=True, agree=_in_order),
     Form("bullets", _BULLET, _without(_BULLET), _MOST, around=True),
