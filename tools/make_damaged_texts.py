@@ -259,7 +259,12 @@ def false_alarms(texts: Sequence[Text], *, verbose: bool) -> None:
     counts: dict[str, Counter[str]] = {}
     for text in texts:
         view = layout(text.sources, text.lines)
-        places = [*places_of(view), *view.marks, *([view.refusal] if view.refusal else [])]
+        places = [
+            *places_of(view),
+            *view.marks,
+            *view.flaws,
+            *([view.refusal] * bool(view.refusal)),
+        ]
         count = counts.setdefault(text.part, Counter())
         count.update(files=1, lines=len(text.lines), alarms=len(places), wrong=bool(places))
         if verbose:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -149,7 +150,9 @@ def examine(
         if fix is None:
             return reports, findings
         repairs, more = _repairs(reports, fill=fill)
-        copies = dict(zip(repairs, write_repairs(fix, repairs) if repairs else (), strict=True))
+        if not repairs:
+            return reports, errors_first([*findings, *more])
+        copies = dict(zip(repairs, write_repairs(fix, repairs), strict=True))
         outputs, texts = ([copies.get(str(p), p) for p in ps] for ps in (hypotheses, references))
         reports, findings = _examine(source, outputs, texts, gold, source_text)
         for path, repair in repairs.items():
@@ -293,11 +296,10 @@ def _encoding(path: str | Path) -> _Remarks:
     if raw == [""]:
         return  # a binary table
     text = "\n".join(raw)
-    letters = Counter(text)
     invisible = sum(
-        count
-        for letter, count in letters.items()
-        if unicodedata.category(letter) in ("Cf", "Cc") and letter not in "\n\t"
+        text.count(letter)
+        for letter in set(text) - {"\n", "\t"}
+        if unicodedata.category(letter) in ("Cf", "Cc")
     )
     counted: tuple[tuple[Level, int, str], ...] = (
         ("note", read_text(path).count("\r\n"), "lines end in CRLF (read as LF)"),
@@ -412,7 +414,7 @@ def _plainest(text: str) -> list[str]:
 
 
 def _glued(lines: Sequence[str]) -> float:
-    tokens = Counter(token for line in lines for token in line.split())
+    tokens = Counter(chain.from_iterable(map(str.split, lines)))
     return sum(n for token, n in tokens.items() if _GLUED.match(token)) / max(tokens.total(), 1)
 
 

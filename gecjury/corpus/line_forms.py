@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gecjury.core.wording import shortened
+
 # Least share of lines that have a form: signs that no learner writes, marks and remarks on some
 # words or sentences, and what is around every line.
 _CLEAR, _SOME, _REMARKED, _MOST = 0.01, 0.05, 0.2, 0.6
@@ -21,6 +23,7 @@ _MOST_OF_SOURCE = 0.2  # share of source lines that may look like lines with a f
 _LOOKED = 16  # lines in which such a form is looked for before all others
 _COLUMN_LINES = 100  # lines by which the column of the corrections is chosen
 _COLUMN = 0.6  # share of the source's letter groups that it has at least
+_LONGEST = 20_000  # characters of a line that are compared
 _CUT = 0.05  # least share of lines that are cut off
 _SHORTER = 0.9  # share of its source's letters that a line has at most if it is cut off
 
@@ -80,13 +83,17 @@ class Found:
     @property
     def message(self) -> str:
         """How many lines have the form, and what to do."""
-        such = f" ({self.example})" if self.example else ""
+        such = f" such as {shortened(self.example, 30)!r}" if self.example else ""
         name = self.form.name
         return f"{self.count} lines have {name}{such} that the source has not: {self.form.remedy}"
 
 
 def key_of(line: str) -> str:
-    """Return the letters of a line in lower case; its other characters if it has no letters."""
+    """Return the letters of a line in lower case; its other characters if it has no letters.
+
+    Lines are not sentences beyond some length, at which they are cut.
+    """
+    line = line[:_LONGEST]
     return "".join(_WORDS.findall(line.casefold())) or "".join(line.split())
 
 
@@ -94,78 +101,75 @@ def without_forms(
     sources: Sequence[str], lines: Sequence[str]
 ) -> tuple[Sequence[str], tuple[Found, ...]]:
     """Take off the forms that many lines have, and no source; name those that stay, too."""
-    found = []
-    rare, of_source = _rare(lines), ""
-    texts = [line for line in lines if line.strip()]
+    found: list[Found] = []
+    texts = sum(map(bool, lines))
+    rare = _rare(lines)
     for form in _FORMS:
-        least = max(2, form.share * len(texts))
+        least = max(2, form.share * texts)
         if form.signs and sum(map(rare.count, form.signs)) < least:
             continue
-        example = ""
-        if form.columns:
-            count, made = _column(form, sources, lines)
-        elif form.around:
-            # Most texts have no such form, which few of their lines show.
-            some = texts[:: max(1, len(texts) // _LOOKED)]
-            if 3 * sum(map(bool, map(form.pattern.match, some))) < form.share * len(some):
-                continue
-            matches = [match for line in texts if (match := form.pattern.match(line))]
-            count, of_sources = len(matches), sum(map(bool, map(form.pattern.match, sources)))
-            if count < least or of_sources > _MOST_OF_SOURCE * len(sources):
-                continue
-            if not form.agree(matches):
-                continue
-            made = [form.mend(line) if form.mend else line for line in lines]
-        else:
-            of_source = of_source or "".join("".join(sources).split())
-            own = [_own_match(form, line, of_source) for line in lines]
-            count = sum(map(bool, own))
-            example = next(filter(None, own), "").strip()[:30]
-            made = [
-                form.mend(line) if match and form.mend else line
-                for line, match in zip(lines, own, strict=True)
-            ]
-        if count < least:
-            continue
-        found.append(Found(form, count, example))
-        lines, rare = made, _rare(made)
-        texts = [line for line in lines if line.strip()]
+        find = _in_columns if form.columns else _around if form.around else _inside
+        count, example, made = find(form, sources, lines)
+        if count >= least:
+            found.append(Found(form, count, example))
+            lines, rare = made, _rare(made)
     return lines, tuple(found)
 
 
+_Made = tuple[int, str, Sequence[str]]
+"""The number of lines that have a form, how one of them has it, and all lines without it."""
+
+
 def _rare(lines: Sequence[str]) -> str:
-    """Return the characters of lines that are not usual in English, which few texts have."""
+    """Return the characters of lines that are not usual in English: for most texts, very few."""
     data = "".join(lines).encode("utf-8", "surrogatepass")
     return data.translate(None, _USUAL).decode("utf-8", "surrogatepass")
 
 
-def _own_match(form: Form, line: str, of_source: str) -> str:
-    """Return what a line has of a form; empty if a source contains it, however it is spaced."""
-    match = form.pattern.search(line)
-    return match[0] if match and "".join(match[0].split()) not in of_source else ""
+def _inside(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
+    anywhere = re.compile(form.pattern.pattern.removesuffix(r"\s*$"))
+    of_sources = [m[0] for line in sources for m in anywhere.finditer(line)]
+    kept = {"".join(text.split()) for text in of_sources}
+    matches = [m[0].strip() if (m := form.pattern.search(line)) else "" for line in lines]
+    own = ["" if "".join(text.split()) in kept else text for text in matches]
+    if len(of_sources) > _MOST_OF_SOURCE * sum(map(bool, own)):
+        return 0, "", lines
+    pairs = zip(lines, own, strict=True)
+    made = [form.mend(line) if form.mend and text else line for line, text in pairs]
+    return sum(map(bool, own)), next(filter(None, own), ""), made
 
 
-def _column(form: Form, sources: Sequence[str], lines: Sequence[str]) -> tuple[int, list[str]]:
-    """Return how many lines are rows of a table, and its cells with the corrections."""
-    rows = [form.pattern.split(line.strip().strip("|").strip()) for line in lines]
-    widths = Counter(
-        len(row) for row, line in zip(rows, lines, strict=True) if form.pattern.search(line.strip())
-    )
-    width, count = widths.most_common(1)[0] if widths else (0, 0)
-    of_sources = sum(bool(form.pattern.search(line.strip())) for line in sources)
-    if count < form.share * sum(map(bool, lines)) or of_sources > _MOST_OF_SOURCE * len(sources):
-        return 0, []
-    # A line that is no row may be a sentence that has no error.
-    rows = [row if len(row) == width else [line] * width for row, line in zip(rows, lines)]  # noqa: B905
+def _around(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
+    # Most texts have no such form, which few of their lines show.
+    some = lines[:: max(1, len(lines) // _LOOKED)]
+    if 3 * sum(map(bool, map(form.pattern.match, some))) < form.share * sum(map(bool, some)):
+        return 0, "", lines
+    matches = [match for line in lines if line.strip() and (match := form.pattern.match(line))]
+    of_sources = sum(map(bool, map(form.pattern.match, sources)))
+    if not matches or of_sources > _MOST_OF_SOURCE * len(sources) or not form.agree(matches):
+        return 0, "", lines
+    return len(matches), "", [form.mend(line) if form.mend else line for line in lines]
+
+
+def _in_columns(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
+    """Find the corrections in a table; a line that is no row may be a sentence without errors."""
+    rows = [form.pattern.split(line) for line in lines]
+    widths = Counter(len(row) for row in rows if len(row) > 1)
+    of_sources = sum(map(bool, map(form.pattern.search, sources)))
+    if not widths or of_sources > _MOST_OF_SOURCE * len(sources):
+        return 0, "", lines
+    width, count = widths.most_common(1)[0]
+    pairs = zip(rows, lines, strict=True)
+    rows = [row if len(row) == width else [line] * width for row, line in pairs]
     columns = [*zip(*rows[:_COLUMN_LINES], strict=True)]
     ours, keys = _groups(sources[:_COLUMN_LINES]), set(map(key_of, sources))
     fits = [(_groups(cells) & ours).total() / max(1, ours.total()) for cells in columns]
     texts = [n for n, fit in enumerate(fits) if fit >= max(_COLUMN, 0.8 * max(fits))]
     if len(texts) < form.columns:
-        return 0, []
+        return 0, "", lines
     # The source itself is the column of copies.
     best = min(reversed(texts), key=lambda n: sum(key_of(cell) in keys for cell in columns[n]))
-    return count, ["" if _RULE.match(row[best]) else row[best] for row in rows]
+    return count, "", ["" if _RULE.match(row[best]) else row[best] for row in rows]
 
 
 def _groups(lines: Iterable[str]) -> Counter[tuple[str, ...]]:
@@ -194,12 +198,13 @@ def cut_off(pairs: Iterable[tuple[str, str]]) -> str:
     cut = sum(len(b) < _SHORTER * len(a) and a[-4:] not in b[-12:] for a, b in keys)
     if 2 * cut < len(open_):
         return ""
-    sizes = {"tokens": lambda line: len(line.split()), "characters": len}
     after = ""
-    for what, size in sizes.items():
-        (most, count), *_ = Counter(size(line) for _, line in open_).most_common(1)
-        if not after and count > 0.9 * len(open_):
-            after = f", after {most} {what}"
+    for what, sizes in (
+        ("characters", (len(line) for _, line in open_)),
+        ("tokens", (len(line.split()) for _, line in open_)),
+    ):
+        ((most, count),) = Counter(sizes).most_common(1)
+        after = f", after {most} {what}" if count > 0.9 * len(open_) else after
     return (
         f"{len(open_)} of {len(texts)} lines end without their last sign{after}: cut by a limit "
         "of the model?"
@@ -237,25 +242,25 @@ _TOKENS = re.compile(
     r"<extra_id_\d+>|\[(?:PAD|CLS|SEP|BOS|EOS|/?INST)\]|\\[nrt](?=\s|$)"
 )
 _JOINERS = re.compile(r"@@(?:\s+|$)|\s+##(?=\w)|\s*￭\s*")
-_PIECES = re.compile(rf"[▁Ġ]|</w>|{_JOINERS.pattern}")
+_PIECES = re.compile(r"[▁Ġ￭]|</w>|@@(?=\s|$)|(?<=\s)##(?=\w)")
 _UNKNOWN = re.compile(r"⁇|<unk>|\[UNK\]")
 _ESCAPED = re.compile(r"&(?:#\d{2,5}|#x[\da-f]{2,4}|amp|lt|gt|quot|apos|nbsp);|(?<= )@-@(?= )")
 _BOLD = re.compile(
     # Numbers in bold are list numbers.
-    r"(?<![A-Za-z0-9*_])(\*{1,3}(?!\*)|__)(?!\d+[.):\]]*\1)(?=\S)(.+?)(?<=\S)\1(?![A-Za-z0-9*_])|"
-    r"^\s*(\*\*|__)\s+(.+)\s+\3\s*$"
+    r"(?<![A-Za-z0-9*_])(\*{1,3}(?!\*)|__)(?!\d+[.):\]]+\1)(?=\S)(.+?)(?<=\S)\1(?![A-Za-z0-9*_])|"
+    r"^\s*(\*\*|__)\s+(.+)\s+\3\s*$|\*{4}()"
 )
 _NUMBER = re.compile(
     r"^\s*[\[(*]*(?:[^\W\d]+\s)?(\d{1,6})\s?(?:[.):\]*]+(?:\s+|$)|[、．]\s*)(?=\S|$)"
 )
 _BULLET = re.compile(r"^\s*[-*•‣◦·–—](?:\s+(?=\S)|\s*$)")
-_LABEL = re.compile(r"^\s*(?:\w+\s){0,3}\w+\s?(?::\s+|：\s*)(?=\S)")
+_LABEL = re.compile(r"^\s*(?:\w+\s){0,3}\w+\s?(?::(?:\s+|$)|：\s*)")
 _REMARK = re.compile(r"\s*(?:[(（](?:[^()（）]|\([^()]*\))+[)）]|[\[【][^\[\]【】]+[\]】])\s*$")
 _QUOTED = re.compile(
     r"""^\s*(?:"(.*)"|``(.*)''|'(.*)'|`(.*)`|“(.*)”|„(.*)[“”]|«(.*)»|»(.*)«|‘(.*)’|「(.*)」|『(.*)』)\s*$"""
 )
 _CELLS, _TABS = re.compile(r"\s*\|\s*"), re.compile(r"\s*\t\s*")
-_ARROWS = re.compile(r"\s+(?:-+>|=+>|[→⇒➔➜⟶])\s+")
+_ARROWS = re.compile(r"\s+(?:-+>|=+>|[→⇒➔➜⟶])(?:\s+|$)")
 
 # What is inside comes after what is around it: `1. "He goes ." (tense)`.
 _FORMS = (
@@ -266,14 +271,7 @@ _FORMS = (
         _CLEAR,
         signs="<[\\",
     ),
-    Form(
-        "word pieces",
-        _PIECES,
-        _of_pieces,
-        _CLEAR,
-        "join them",
-        "▁Ġ<@#￭",
-    ),
+    Form("word pieces", _PIECES, _of_pieces, _CLEAR, "join them", "▁Ġ<@#￭"),
     Form(
         "unknown characters",
         _UNKNOWN,
@@ -292,15 +290,7 @@ _FORMS = (
     ),
     Form("table cells", _CELLS, None, _MOST, "keep the corrections", "|", columns=1),
     Form("tabs", _TABS, None, _MOST, "keep the corrections", "\t", columns=1),
-    Form(
-        "arrows",
-        _ARROWS,
-        None,
-        _MOST,
-        "keep the corrections",
-        ">→⇒➔➜⟶",
-        columns=2,
-    ),
+    Form("arrows", _ARROWS, None, _MOST, "keep the corrections", ">→⇒➔➜⟶", columns=2),
     Form("bold type", _BOLD, _inner(_BOLD), _SOME, signs="*_"),
     Form("list numbers", _NUMBER, _without(_NUMBER), _MOST, around=True, agree=_in_order),
     Form("bullets", _BULLET, _without(_BULLET), _MOST, around=True),

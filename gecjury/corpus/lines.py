@@ -40,6 +40,7 @@ DENSE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400
 ENDS = re.compile(r"[.!?…。！？]\s?[\"'”’»」』)\]]*\s*$")
 _WORDS = re.compile(r"\w+")
 _FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*$")
+
 Kind = Literal["merged", "split", "dropped", "added", "empty", "unplaced"]
 
 
@@ -264,7 +265,8 @@ _REMEDY = "`gecjury check` shows each place, and with --fix FOLDER it writes a r
 def _shifted(sources: Sequence[str], lines: Sequence[str]) -> str:
     """Return from where on lines are shifted, or that most fit no source line near them."""
     count = len(sources)
-    step = max(1, count // _SAMPLE)
+    # An odd step does not always meet the same line of texts that repeat themselves.
+    step = count // _SAMPLE | 1
 
     def fits(row: int) -> bool:
         return _fits(sources[row], lines[row], sources)
@@ -385,7 +387,9 @@ class _Walk:
         return steps
 
     def fits(self, i: int, j: int) -> bool:
-        return _likeness(self.ours[i], self.theirs[j], self.size) >= _FITS
+        one, two = self.ours[i], self.theirs[j]
+        same = 2 * max(len(one), len(two)) // 3 + 1
+        return one[:same] == two[:same] or _likeness(one, two, self.size) >= _FITS
 
     def _next_fit(self, i: int, j: int) -> tuple[int, int]:
         """Return the nearest rows from which three lines in succession fit; else both ends."""
@@ -500,23 +504,14 @@ def _with_gaps(
     for step in (*solid, Step(range(count, count), range(len(lines), len(lines)))):
         ours, theirs = range(i, step.sources.start), range(j, step.lines.start)
         rows = [row for row in theirs if row not in left_out]
-        answers = [row for row in rows if not lines[row].strip()]
-        if len(ours) == len(rows):
-            answers = rows
-        elif layout_only:
-            answers = []
-        waiting = list(ours)
+        all_answer = len(ours) == len(rows)
         for row in rows:
-            here = range(row, row + 1)
-            if row in answers and waiting:
-                source = waiting.pop(0)
-                yield Step(range(source, source + 1), here)
-            else:
-                yield Step(range(0), here)
-        if waiting:
-            yield Step(
-                range(waiting[0], waiting[-1] + 1), range(step.lines.start, step.lines.start)
-            )
+            empty_answers = not layout_only and not lines[row].strip()
+            answered = ours[: all_answer or empty_answers]
+            ours = ours[len(answered) :]
+            yield Step(answered or range(0), range(row, row + 1))
+        if ours:
+            yield Step(ours, range(step.lines.start, step.lines.start))
         if step.sources or step.lines:
             yield step
         i, j = step.sources.stop, step.lines.stop

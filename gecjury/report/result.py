@@ -82,9 +82,8 @@ class Result:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Remarks that may change what the result says, which people read before the verdict."""
-        names = self.short_names() if self.notes else {}
-        return tuple(shortly(note, names) for note in self.notes if note.startswith(WARNING))
+        """Remarks that may change the verdict, which people read before it; none without one."""
+        return tuple(note for note in self.notes if self.verdict and note.startswith(WARNING))
 
     def document(self) -> dict[str, Any]:
         """Return the document for JSON: records by the tables' names, facts, notes and verdict."""
@@ -127,7 +126,11 @@ class Result:
         if reader == "brief":
             gists = [table.gist for table in shown[1:] if table.gist and not table.asked]
             shown = [*shown[:1], *(table for table in shown[1:] if table.asked)]
-        seen = [table.seen_by(reader, gists if table is shown[0] else ()) for table in shown]
+        warned = bool(self.warnings) and reader != "latex"
+        seen = [
+            table.seen_by(reader, gists if table is shown[0] else (), warned=warned)
+            for table in shown
+        ]
         # How texts were read is said once, after everything else.
         notes = dict.fromkeys(n for table in seen for n in table.notes if n.startswith(READING))
         for place, table in enumerate(seen if notes else ()):

@@ -99,18 +99,18 @@ class Table:
     asked: bool = False
     gist: str = ""
 
-    def seen_by(self, reader: Reader, gists: Sequence[str] = ()) -> Table:
+    def seen_by(self, reader: Reader, gists: Sequence[str] = (), *, warned: bool = False) -> Table:
         """Return the table that a reader sees, with the legend as its first note.
 
-        Gists of other tables come before its own notes.
+        Gists of other tables come before its own notes, which begin with warnings, unless people
+        were `warned` before the table.
 
         Without `--verbose`, people see at most `MOST_COLUMNS` and `MOST_NOTES`, and no signatures.
         """
         table = self.instead.get(reader, self)
         columns = table.columns
-        # Warnings stand before the verdict.
-        kept = reader == "latex"
-        notes = [note for note in table.notes if kept or not note.startswith(WARNING)]
+        notes = [] if warned else [note for note in table.notes if note.startswith(WARNING)]
+        notes += [note for note in table.notes if not note.startswith(WARNING)]
         if reader == "brief":
             signatures = {row.get("signature") for row in self.rows}
             columns = columns if table.asked else columns[:MOST_COLUMNS]

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gecjury.core.runtime import __version__
-from gecjury.core.wording import READING, WARNING, shortened, shortly
+from gecjury.core.wording import READING, shortened, shortly
 from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
@@ -211,7 +211,8 @@ def _summary(result: Result, details: Details, short: Callable[[str], str]) -> M
     ]
     cards = [card("Other metrics", others)] if others else []
     cards += [card("More", [Statement("", one) for one in further])] if further else []
-    if heeded := [n for n in result.notes if not n.startswith((READING, WARNING))]:
+    left = [note for note in result.notes if note not in result.warnings]
+    if heeded := [note for note in left if not note.startswith(READING)]:
         careful = [Statement("", f"{shortly(note, names).rstrip('.')}.") for note in heeded]
         cards.append(card("Read with care", careful, careful=True))
     if not plots and not cards:

@@ -126,9 +126,129 @@ def test_shifted_lines_are_one_place_and_a_remark() -> None:
         "from line 4 on the output is one line later",
         "",
     ]
-    assert misfit(SOURCE, lines).startswith("from line 4 on the output is one line later; `gecjury")
+    assert misfit(SOURCE, lines).startswith("from line 4 on the output is one line later; `gecj")
     numbered = [f"{n}) {line}" for n, line in enumerate(FIXED, 1)]
     assert "list numbers" in misfit(SOURCE, numbered)
+
+
+@pytest.mark.parametrize(
+    ("damage", "name"),
+    [
+        (lambda x, s: [f"▁{line.replace(' ', ' ▁')}" for line in x], "word pieces such as '▁'"),
+        (lambda x, s: [f"▁{line.replace(' ', '▁')}" for line in x], "word pieces such as '▁'"),
+        (lambda x, s: [line.replace("nd", "n@@ d") for line in x], "word pieces such as '@@'"),
+        (lambda x, s: [line.replace("nd", "n ##d") for line in x], "word pieces such as '##'"),
+        (lambda x, s: [f"<pad> {line}</s>" for line in x], "special tokens such as '<pad>'"),
+        (lambda x, s: [f"{line}<|im_end|>" for line in x], "special tokens such as '<|im_end|>'"),
+        (lambda x, s: [f"**{line}**" for line in x], "bold type such as '**"),
+        (lambda x, s: [f"** {line} **" for line in x], "bold type such as '**"),
+        (
+            lambda x, s: [line.replace(" the ", " **the** ") for line in x],
+            "bold type such as '**the**",
+        ),
+        (lambda x, s: [f"{old} -> {line}" for old, line in zip(s, x, strict=True)], "arrows"),
+        (lambda x, s: [f"{old}\t{line}" for old, line in zip(s, x, strict=True)], "tabs"),
+        (lambda x, s: [f"{n}\t{line}" for n, line in enumerate(x, 1)], "tabs"),
+        (
+            lambda x, s: [f"| {n} | {s[n]} | {line} | verb |" for n, line in enumerate(x)],
+            "table cells",
+        ),
+        (lambda x, s: [f"{line} (corrected verb tense)" for line in x], "remarks such as '(corr"),
+        (lambda x, s: [*(f"{line} [no change]" for line in x[:5]), *x[5:]], "remarks such as '[no"),
+        (lambda x, s: [f"Corrected sentence: {line}" for line in x], "labels"),
+        (lambda x, s: [line.replace("I ", "&quot; I ") for line in x], ""),
+    ],
+)
+@pytest.mark.parametrize("good", [FIXED, RAW])
+def test_forms_that_the_source_has_not_are_named_and_taken_off(
+    good: list[str], damage: object, name: str
+) -> None:
+    assert callable(damage)
+    lines = damage(good, SOURCE)
+    if not name:  # one line alone has no form
+        assert misfit(SOURCE, lines) == ""
+        return
+    assert f"lines have {name}" in misfit(SOURCE, lines)
+    repair = repaired(layout(SOURCE, lines))
+    assert ([" ".join(line.split()) for line in repair.lines], repair.refusal) == (good, "")
+    # What the source has, too, stays.
+    alike = damage(SOURCE, SOURCE)
+    assert misfit(alike, lines) == ""
+    assert not layout(alike, lines).marks
+
+
+def test_a_markdown_table_has_a_head() -> None:
+    rows = [f"| {old} | {new} |" for old, new in zip(SOURCE, FIXED, strict=True)]
+    view = layout(SOURCE, ["| Original | Corrected |", "|---|:--|", *rows])
+    assert list(repaired(view).lines) == FIXED
+    # A line that is no row had no error.
+    lines = [f"{old} -> {new}" for old, new in zip(SOURCE, FIXED, strict=True)]
+    assert list(repaired(layout(SOURCE, [*lines[:11], FIXED[11]])).lines) == FIXED
+
+
+def test_what_a_model_has_lost_is_named_and_left_alone() -> None:
+    unknown = [line.replace("the", "⁇") for line in FIXED]
+    (flaw,) = layout(SOURCE, unknown).flaws
+    assert flaw.startswith("5 lines have unknown characters such as '⁇' that the source has not")
+    assert misfit(SOURCE, unknown) == flaw
+    assert not repaired(layout(SOURCE, unknown)).changes
+    # Line 2 has no more than five words.
+    cut = [" ".join(line.split()[:5]) for line in FIXED]
+    (flaw,) = layout(SOURCE, cut).flaws
+    assert flaw == (
+        "12 of 12 lines end without their last sign, after 5 tokens: cut by a limit of the model?"
+    )
+    assert misfit(SOURCE, cut) == flaw
+    assert ", after 20 characters: cut" in misfit(SOURCE, [line[:20] for line in FIXED])
+    # A full stop alone is no sign of a limit.
+    assert misfit(SOURCE, [line.rstrip(" .?") for line in FIXED]) == ""
+
+
+@pytest.mark.parametrize(
+    ("parts", "at"),
+    [
+        (["Nobody knows where the keys have", "gone ."], 6),
+        (["Nobody knows where the keys", "have", "gone ."], 6),
+        (["Nobody knows where the keys have", "it ."], 6),  # a new word
+        (["Nobody", "knows where the keys have gone ."], 6),
+        (["It depends on the weather in", "April ."], 7),
+        (["We discussed the new", "film ."], 11),
+    ],
+)
+def test_pieces_of_a_sentence_are_joined(parts: list[str], at: int) -> None:
+    lines = [*FIXED[:at], *parts, *FIXED[at + 1 :]]
+    assert list(repaired(layout(SOURCE, lines)).lines) == [
+        *FIXED[:at],
+        " ".join(parts),
+        *FIXED[at + 1 :],
+    ]
+
+
+def test_what_may_be_the_end_of_a_sentence_is_not_deleted() -> None:
+    repair = repaired(layout(SOURCE, [*FIXED[:6], "Nobody knows where the keys are with", "Tom .",
+                                      *FIXED[7:]]))  # fmt: skip
+    assert "to be sure" in repair.refusal
+
+
+@pytest.mark.parametrize(
+    ("lines", "where"),
+    [
+        ([*FIXED[:2], f"{FIXED[2]} {FIXED[3]}", *FIXED[4:], FIXED[11]], "line 4 on"),
+        ([*FIXED[:2], *FIXED[2].split(" is "), *FIXED[3:11]], "line 5 on"),
+        ([FIXED[11], *FIXED[:11]], "line 1 on"),
+        ([*FIXED[3:], *FIXED[:3]], "line 1 on"),
+    ],
+)
+def test_every_shift_is_a_remark(lines: list[str], where: str) -> None:
+    assert len(lines) == len(SOURCE)
+    assert misfit(SOURCE, lines).startswith(f"from {where} the output is ")
+
+
+def test_texts_of_other_sentences_are_a_remark() -> None:
+    lines = [f"Ganz andere Wörter stehen hier, Nummer {n}." for n in range(3000)]
+    assert misfit(SOURCE * 250, lines).startswith("most lines share little with their source")
+    shifted = [*FIXED * 250][1:]
+    assert misfit(SOURCE * 250, [*shifted, "Over ."]).startswith("from line 1 on the output is one")
 
 
 def test_marks_of_the_source_are_kept() -> None:
