@@ -532,7 +532,9 @@ class Study:
         share, about, bounds = self.settings.resampling.confidence, table.signature, {}
         # Draws of a single sentence are all the same.
         if len(self.benchmark.corpus) >= LEAST_SENTENCES:
-            bounds = {name: figure_interval(drawn[name], share, float(values[name]))[0] for name in drawn}
+            bounds = {
+                name: figure_interval(drawn[name], share, float(values[name]))[0] for name in drawn
+            }
         return Row(about.label, about.family, human, values, bounds, drawn=drawn)
 
     def pairwise(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:

@@ -226,7 +226,9 @@ class Draws:
         drawn, confidence = self.drawn(view, level, self._how.over), self._how.confidence
         return [
             {
-                name: figure_interval(values[number], confidence, float(drawn.observed[name][number]))
+                name: figure_interval(
+                    values[number], confidence, float(drawn.observed[name][number])
+                )
                 for name, values in drawn.values.items()
             }
             for number in range(len(self.entries))

@@ -50,8 +50,6 @@ def test_outputs_without_edits_have_no_share(monkeypatch: pytest.MonkeyPatch) ->
     assert list(table.totals) == pytest.approx([2 / 3, 0])
     # Only a reply that cannot be read was asked for in vain.
     assert (table.unanswered, table.missing) == (1, 3)
-    assert table.statistics.notes == (
-        "edit-verdict: b: 2 outputs without edits have no score",
-    )
+    assert table.statistics.notes == ("edit-verdict: b: 2 outputs without edits have no score",)
     alone = EditVerdict(model="x").score(sources, {"copy": sources})
     assert np.isnan(alone.totals["copy"])

@@ -160,7 +160,9 @@ def load_own(request: LoadRequest) -> Benchmark:
         human={view: human_of(judgments, whole.names) for view, judgments in judged.items()}
         or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},
         notes=tuple(notes),
-        warnings=tuple(dict.fromkeys(w for judgments in judged.values() for w in judgments.warnings)),
+        warnings=tuple(
+            dict.fromkeys(w for judgments in judged.values() for w in judgments.warnings)
+        ),
         **({} if rated is None else ratings_of(rated, rows)),
         _verdicts=None
         if own.verdicts is None

@@ -229,7 +229,9 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
         lost = len(scores) - sum(np.count_nonzero(~np.isnan(of)) for of in raters.values())
         text = f"annotators rate on different scales ({scales}): ratings are standardised"
         text += " by annotator (less the mean, in standard deviations)"
-        warnings.append(text + f"; {lost} of annotators with equal ratings are left out" * bool(lost))
+        warnings.append(
+            text + f"; {lost} of annotators with equal ratings are left out" * bool(lost)
+        )
     # Several aspects give one ranking: that of their mean, where every aspect was rated.
     mean = np.mean(list(raters.values()), axis=0)
     items = [

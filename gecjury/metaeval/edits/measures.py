@@ -14,7 +14,7 @@ import numpy as np
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
 from gecjury.metaeval.study import Row
 from gecjury.scoring.by_edit import EditCase
-from gecjury.stats.bootstrap import group_counts, figure_interval
+from gecjury.stats.bootstrap import figure_interval, group_counts
 from gecjury.stats.counts import ratio
 
 CONFIDENCE = 0.95
