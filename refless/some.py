@@ -22,6 +22,7 @@ from gecjury.refless.nets.bundle import (
     Bundle,
     bundle_identity,
     bundle_models,
+    bundle_scale,
     metric_for,
     open_bundle,
 )
@@ -148,6 +149,11 @@ class SOME(WeighedAspects):
     def loaded_models(self) -> tuple[str, ...]:
         """The trained model, and the encoders that it names."""
         return bundle_models(self.model)
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """What the training recorded."""
+        return bundle_scale(self.model)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of the trained weights, or the hub's commit; see `bundle_identity`."""

@@ -155,7 +155,8 @@ def shown(result: Result, form: str, verbose: bool = False, more: str = "") -> i
 
     try:
         # A result without any text, such as that of a second process, prints nothing.
-        if result.text is None or (form == "json" and result.text):
+        paper = result.paper is not None and form in ("latex", "markdown")
+        if result.text is None or paper or (form == "json" and result.text):
             print_result(result, form, verbose, more)
         else:
             print_data(result.text)

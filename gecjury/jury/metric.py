@@ -46,12 +46,12 @@ class Jury(MeanScorer):
 
     A trained jury's score is 0 to 1, higher is better: the probability that people would prefer the
     correction to one that is average for all members. The plain sum adds the members' scores, each
-    less a fixed mean and in fixed standard deviations (`scales.tsv`), higher is better: it uses no
-    human judgments, and is the baseline that a trained jury has to beat. A member that the table
-    lacks is standardised over the corpus, which a note says. The corpus score is the mean. A
-    sentence that a member could not score is not scored. The jury needs what its members need;
-    members that name a set of references (`gleu@10refs`) read that set, the others read the given
-    references.
+    less a fixed mean and in fixed standard deviations (`scales.tsv`, or what the training of a
+    `some` recorded), higher is better: it uses no human judgments, and is the baseline that a
+    trained jury has to beat. A member without both is standardised over the corpus, which a note
+    says. The corpus score is the mean. A sentence that a member could not score is not scored. The
+    jury needs what its members need; members that name a set of references (`gleu@10refs`) read
+    that set, the others read the given references.
 
     Attributes:
         file: the JSON file that `gecjury train jury` wrote.
@@ -97,8 +97,9 @@ class Jury(MeanScorer):
     @property
     def _unscaled(self) -> str:
         """The members of a plain sum that have no fixed scale."""
-        scales = fixed_scales() if self.equal else {}
-        return listed([m.label for m in self.members if self.equal and m.name not in scales])
+        if not self.equal:
+            return ""
+        return listed([m.label for m, scorer in self._seats if _scale(m, scorer) is None])
 
     @property
     def fixed(self) -> bool:
@@ -213,7 +214,7 @@ class Jury(MeanScorer):
         for member, scorer in self._seats:
             with _naming(member, quoting=self._typed):
                 own = identity(scorer, scorer.extra_signature(runtime))
-            identities.append([own, fixed_scales().get(member.name)])
+            identities.append([own, _scale(member, scorer)])
         text = json.dumps(identities, sort_keys=True)
         return {"jury": hashlib.sha256(text.encode()).hexdigest()[:12]}
 
@@ -307,8 +308,8 @@ class Jury(MeanScorer):
             return self.model.scores(values)
         total = np.zeros(values.shape[:2])
         # Summed member by member, so that equal cells give equal sums whatever the shape.
-        for k, member in enumerate(self.members):
-            table, scale = values[:, :, k], fixed_scales().get(member.name)
+        for k, (member, scorer) in enumerate(self._seats):
+            table, scale = values[:, :, k], _scale(member, scorer)
             total += standardise(table) if scale is None else (table - scale[0]) / scale[1]
         return total
 
@@ -352,7 +353,15 @@ def fixed_scales() -> Mapping[str, tuple[float, float]]:
     """Return the mean and deviation of each metric's scores, as `tools/jury_scales.py` measured."""
     lines = read_lines(Path(__file__).with_name("scales.tsv"))
     cells = [line.split("\t") for line in lines if not line.startswith("#")]
-    return {name: (float(mean), float(deviation)) for name, mean, deviation in cells[1:]}
+    return {name: (float(mean), float(deviation)) for name, mean, deviation, _ in cells[1:]}
+
+
+def _scale(member: Member, scorer: Scorer) -> tuple[float, float] | None:
+    """Return the mean and deviation of a member's scores; None if they are unknown.
+
+    A trained model may have recorded its own. Other options do not change those of the table.
+    """
+    return scorer.scale or fixed_scales().get(member.name)
 
 
 @lru_cache(maxsize=256)

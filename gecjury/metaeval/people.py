@@ -173,7 +173,7 @@ def _over_pairs(
         drawn = np.stack([ratio(drawn_sums(r, *at), drawn_sums(u, *at), np.nan) for r, u in sums])
         relative = ratio(drawn, np.broadcast_to(drawn[-1], drawn.shape), np.nan)
     figures["accuracy"] = accuracy, drawn
-    figures["relative"] = accuracy / accuracy[-1], relative
+    figures["relative"] = ratio(accuracy, accuracy[-1], np.nan), relative
     counts["judgments"] = [int(count) for count in used]
     if over != "none":
         tested = [outcomes[row] for row in (*_metrics(measured), len(outcomes) - 1)]

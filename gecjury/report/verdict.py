@@ -80,6 +80,7 @@ class Ranked:
             tests=replace(self.tests, names=[names[name] for name in self.tests.names]),
             intervals={names[name]: ends for name, ends in self.intervals.items()},
             paired={(names[one], names[two]): ends for (one, two), ends in self.paired.items()},
+            gaps={(names[one], names[two]): gap for (one, two), gap in self.gaps.items()},
         )
 
     def figure(self, name: str) -> str:
@@ -93,10 +94,11 @@ class Ranked:
         Args:
             named: what the other is called; its name by default.
         """
-        difference = abs(self.values[first] - self.values[second])
-        gap = number(self.gaps.get((first, second), difference), self.digits)
+        gap = self.gaps.get((first, second), self.values[first] - self.values[second])
+        # An estimate from pairs may contradict the order of the figures.
+        place = "behind" if gap < 0 and (first, second) in self.gaps else "ahead of"
         paired = self._range(self._paired(first, second), "paired ")
-        return f"{gap} ahead of {named or second}{paired}"
+        return f"{number(abs(gap), self.digits)} {place} {named or second}{paired}"
 
     def verdict(self) -> str:
         """Return a sentence on who leads, by how much, and how certain that is.
@@ -115,10 +117,10 @@ class Ranked:
             bounds = self._paired(*leaders) if len(leaders) == 2 else None
             range_of_two = self._range(bounds, "paired ")
             return f"{listed(leaders)} share the lead: {self.figure(first)}{range_of_two}."
-        return (
-            f"{first} leads: {self.figure(first)}, {self.ahead(first, others[0])}, "
-            f"{self.certainty(first, others)}."
-        )
+        ahead = f"{self.ahead(first, others[0])}, {self.certainty(first, others)}."
+        if self.gaps.get((first, others[0]), 0.0) < 0:
+            return f"{first} is highest: {self.figure(first)}, but by the paired difference {ahead}"
+        return f"{first} leads: {self.figure(first)}, {ahead}"
 
     def brief(self) -> str:
         """Return who leads and how certain that is, as a clause without the lead over others."""
@@ -141,9 +143,10 @@ class Ranked:
         p, level = p_values[others[0]], self.tests.level
         if p is None:
             # A lead that is itself an estimate is judged by its interval instead of a test.
-            if (first, others[0]) not in self.gaps:
+            bounds = self.paired.get((first, others[0]))
+            if bounds is None or (first, others[0]) not in self.gaps:
                 return "not tested"
-            low, high = self.paired[first, others[0]]
+            low, high = bounds
             return "significant" if low > 0 or high < 0 else "not significant"
         how = f"{p_value(p)}, {self.tests.test}" if self.tests.test else p_value(p)
         if p <= level:

@@ -252,15 +252,18 @@ class Answer:
     def _other_leaders(self, level: str, view: View) -> str:
         """Return who leads by other statistics; empty if it is the same metric."""
         key, ranked = self.rankings[level, view]
-        others: dict[str, list[str]] = {}
+        others: dict[tuple[str, ...], list[str]] = {}
         for other in SYSTEM_STATISTICS if level == "system" and len(ranked.values) > 1 else ():
             by_other = Ranked(self.values(level, view, other))
             if other != key and by_other.values and not {*by_other.leaders} & {*ranked.leaders}:
                 best = by_other.leaders
                 words = statistic(other).heading if other == "spa" else statistic(other).words
                 figure = f"{words} {number(by_other.values[best[0]])}"
-                others.setdefault(listed(best), []).append(figure)
-        parts = [f"{name} leads by {listed(figures)}" for name, figures in others.items()]
+                others.setdefault(tuple(best), []).append(figure)
+        parts = [
+            f"{listed(best)} {'leads' if len(best) == 1 else 'lead'} by {listed(figures)}"
+            for best, figures in others.items()
+        ]
         return "; ".join(parts)
 
     @cached_property

@@ -152,6 +152,11 @@ class Scorer(ABC):
         """True if the scores were given for certain texts; other texts cannot be scored."""
         return False
 
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """Mean and deviation of the scores of development data; None if they were not recorded."""
+        return None
+
     def needs_all(self) -> str:
         """Return why a sentence cannot be scored without the rest of its corpus; empty if it can.
 

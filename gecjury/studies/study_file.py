@@ -77,7 +77,7 @@ class StudyFile(Compare):
         write_text(Path(folder, "index.html"), page)
         place = f"page: {Path(folder, 'index.html').absolute()}"
         said = (*result.sentences("brief"), *_incomplete(result.comparison)[:MOST_NOTES], place)
-        # The figures are in the files, so nothing is printed on stdout.
+        # The figures are in the files, so only the table of a paper is printed on stdout.
         return replace(result, text="", said=said)
 
 

@@ -29,6 +29,7 @@ from gecjury.refless.data.annotations import ASPECTS, PAIRED, RATED
 from gecjury.refless.nets.features import FeatureTables, feature_names, piece_counter, reading
 from gecjury.refless.nets.manifest import (
     BUNDLE_FORMAT,
+    DevScores,
     Member,
     SomeManifest,
     folder_of,
@@ -277,6 +278,16 @@ def bundle_models(location: str) -> tuple[str, ...]:
     manifest = _manifest(folder) if folder.is_dir() else None
     named = () if manifest is None else _encoders_elsewhere(folder, manifest).values()
     return (location, *named)
+
+
+def bundle_scale(location: str) -> tuple[float, float] | None:
+    """Return mean and deviation of the scores on dev, if the training recorded them."""
+    folder = PACKAGED.get(location) or folder_of(location, _TRAIN)
+    read = read_manifest(folder, DevScores, (BUNDLE_FORMAT,)) if folder.is_dir() else None
+    if read is None or len(read.dev_scores) != 2 or not read.dev_scores[1] > 0:
+        return None
+    mean, deviation = read.dev_scores
+    return mean, deviation
 
 
 def _encoders_elsewhere(folder: Path, manifest: SomeManifest) -> dict[str, str]:

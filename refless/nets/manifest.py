@@ -121,6 +121,17 @@ class SomeManifest:
 
 
 @dataclass(frozen=True)
+class DevScores:
+    """What the manifest of a SOME says about its scores.
+
+    Attributes:
+        dev_scores: their mean and deviation on the dev part; empty in older manifests.
+    """
+
+    dev_scores: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
 class ImparaManifest:
     """The manifest of an IMPARA's folder.
 

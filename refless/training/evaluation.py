@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.refless.nets.bundle import Bundle, metric_for
+from gecjury.refless.nets.bundle import Bundle, aspect_weights, metric_for
 from gecjury.refless.training.detection import figures_in_words
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.model_card import Figures, figures_table, model_card
@@ -28,6 +28,7 @@ class Report:
             trained.
         shares: for each aspect, the kernel regression's share in the prediction, if both were
             trained.
+        dev_scores: mean and deviation of the score on dev, with the usual weights.
         worth: the share of the test part's pairs in the right order, compared with chance and with
             counting changes; None before the evaluation.
     """
@@ -37,6 +38,7 @@ class Report:
     detection: Mapping[str, float] = field(default_factory=dict)
     alone: Mapping[str, Figures] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
+    dev_scores: tuple[float, ...] = ()
     worth: Worth | None = None
 
 
@@ -57,6 +59,11 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
             shares = {a: best_share(ratings[a], tuned[a], fitted[a]) for a in ratings}
         manifest = replace(bundle.manifest, shares=shares)
         predicted = replace(bundle, manifest=manifest).mixed(tuned, fitted)
+        if part == "dev":
+            low, high = bundle.manifest.scale
+            weights = aspect_weights(sorted(ratings)).items()
+            summed = sum(weight * predicted[a] for a, weight in weights)
+            scores = (np.asarray(summed) - low) / (high - low)
         ways = {"fine-tuning": tuned, "kernel": fitted} if both else {}
         for way, values in {"": predicted, **ways}.items():
             by_aspect = {a: aspect_figures(ratings[a], values[a]) for a in ratings}
@@ -69,6 +76,7 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
         figures=figures.pop(""),
         alone=figures,
         shares=shares,
+        dev_scores=(float(scores.mean()), float(scores.std())),
         worth=worth_of_ratings(train, chosen, predicted, language),
     )
 

@@ -112,14 +112,17 @@ def _header(answer: Answer) -> dict[str, Any]:
     """Return the values for the part above the table of contents."""
     benchmark = answer.comparison.benchmark
     name, references = answer.shown(benchmark.name), answer.shown(str(benchmark.references))
-    metrics = len({figure.metric for figure in answer.figures if figure.family not in BESIDE})
+    compared = answer.comparison
+    # A metric may have several rows of single edits, one for each kind of credit.
+    edits = compared.edits.results if compared.edits else ()
+    metrics = len({result.label for result in compared.results} | {row.label for row in edits})
     judged = " and ".join(VIEWS[view] for view in answer.views)
     heading = f"{metrics} metric{'s' * (metrics != 1)} against people on "
     return {
         "heading": heading + (name.upper() if benchmark.name in BENCHMARKS else name),
-        "sentences": (answer.families or answer.opening)[:2],
+        "sentences": answer.opening,
         "facts": [
-            f"{len(benchmark.corpus.names)} systems",
+            f"{len(compared.study.compared)} systems",
             f"{number(len(benchmark.corpus))} sentences",
             f"references: {references}",
             judged.replace(" judgments and", " and"),

@@ -38,6 +38,14 @@ class Part:
     counts: tuple[float, float, float] = (0, 0, 0)
     cost: float = 0.0
 
+    @property
+    def shown(self) -> dict[str, float | None]:
+        """The numbers as people see them; a share is not defined without edits to take it of."""
+        tp, fp, fn = self.counts
+        empty = {"precision": not tp + fp, "recall": not tp + fn}
+        dashed = {key: nan for key, none in empty.items() if none and any(self.counts)}
+        return {**self.numbers, **dashed}
+
 
 def by_type(table: ScoreTable, level: TypeLevel) -> list[Part]:
     """Return counts, precision, recall and F0.5 of each system and error type.
@@ -158,7 +166,7 @@ def part_table(key: str, parts: Sequence[Part]) -> Table:
         key: `type`, `rule` or `over`, the name of the parts' column.
     """
     rows: list[dict[str, Any]] = [
-        {"system": part.system, "metric": part.metric, key: part.name, **part.numbers}
+        {"system": part.system, "metric": part.metric, key: part.name, **part.shown}
         for part in parts
     ]
     table = Table([Column(name) for name in rows[0]], rows, _TITLES[key], _NOTES.get(key, ()))
@@ -180,11 +188,7 @@ def cost_tables(parts: Sequence[Part]) -> dict[str, Table]:
     """Return the error types by metric and system, the costliest first, for a page."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for part in sorted(parts, key=lambda part: (-part.cost, part.name)):
-        tp, fp, fn = part.counts
-        # Without edits to take a share of, a number is not defined.
-        empty = {"precision": not tp + fp, "recall": not tp + fn, "f0.5": not tp + fp + fn}
-        numbers = {key: nan if empty.get(key) else n for key, n in part.numbers.items()}
-        row = {"type": part.name, "cost": part.cost, **numbers}
+        row = {"type": part.name, "cost": part.cost, **part.shown}
         rows.setdefault(f"{part.metric}: {part.system}", []).append(row)
     order = dict.fromkeys(f"{part.metric}: {part.system}" for part in parts)
     keys = ("type", "cost", "precision", "recall", "f0.5", "tp", "fp", "fn")

@@ -61,6 +61,7 @@ class Rank(SystemsStudy):
             CERTAINTY,
             TEST,
             about_tests,
+            missing_notes,
             rank_scores,
             score_column,
             settings_of_tests,
@@ -89,7 +90,7 @@ class Rank(SystemsStudy):
             for one in rankings
             if one.tests
         ]
-        notes = [note for one in rankings for note in one.notes()]
+        notes = [*missing_notes(scored), *(note for one in rankings for note in one.notes())]
         notes += dict.fromkeys(note for table in scored for note in table.statistics.notes)
         signatures = [one.signature for one in rankings]
         certain = CERTAINTY if how.over != "none" else ()

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from math import isnan, nan
 from typing import Any
 
 import numpy as np
 
 from gecjury.core.arrays import settled
+from gecjury.core.wording import listed
 from gecjury.report.result import Column
 from gecjury.report.verdict import PairedTests, Ranked
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import (
     SystemTests,
@@ -27,6 +29,7 @@ from gecjury.scoring.system_tests import (
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.choices import Aggregate
+from gecjury.stats.counts import defined_mean
 from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling, check_resamples
 
@@ -145,6 +148,7 @@ def ranking(
     directed: bool = True,
     what: str = "",
     paired: Mapping[tuple[str, str], Interval] | None = None,
+    gaps: Mapping[tuple[str, str], float] | None = None,
     **about: Any,
 ) -> Ranking:
     """Rank systems by the first of their numbers; those without one come last.
@@ -157,6 +161,7 @@ def ranking(
         directed: whether the first system is the best; other metrics only describe outputs.
         what: name of the number in a sentence; empty if it is clear.
         paired: interval of the lead of one system over another.
+        gaps: the lead itself, where it is not the difference of the numbers.
         **about: further fields of the ranking.
     """
     names = tuple(numbers)
@@ -191,6 +196,7 @@ def ranking(
         PairedTests() if tests is None else PairedTests(names, tests.adjusted, TEST, how.level),
         {first.system: first.interval for first in firsts if first.interval},
         paired or {},
+        gaps or {},
         confidence=how.confidence,
         same=0.5 * 10**-_DIGITS,
         directed=directed,
@@ -260,12 +266,43 @@ def rank_scores(
         tests,
         how,
         paired=paired,
+        gaps=_shared_gaps(scorer, table, aggregate),
         metric=table.signature.label,
         signature=str(table.signature),
         directed=scorer.directed,
         bounded=bounded,
         dropped=dropped,
     )
+
+
+def _shared_gaps(
+    scorer: Scorer, table: ScoreTable, aggregate: Aggregate
+) -> dict[tuple[str, str], float]:
+    """Return differences of means over the sentences that two systems share, if some lack a score.
+
+    The tests compare these sentences, too.
+    """
+    # Totals of given scores may be of any kind, those of these metrics are means.
+    means = isinstance(scorer, MeanScorer) or np.array_equal(
+        table.by_system.score, table.by_sentence.mean().score, equal_nan=True
+    )
+    if not table.missing or not (aggregate == "mean" or (aggregate == "corpus" and means)):
+        return {}
+    rows = dict(zip(table.systems, table.sentences, strict=True))
+    pairs = permutations(rows, 2)
+    gaps = {(a, b): float(defined_mean(rows[a] - rows[b], 0)) for a, b in pairs}
+    return {pair: gap for pair, gap in gaps.items() if not isnan(gap)}
+
+
+def missing_notes(tables: Sequence[ScoreTable]) -> Iterator[str]:
+    """Yield how many sentence scores of each metric are missing, by system."""
+    for table in tables:
+        counts = np.isnan(table.sentences).sum(axis=1).tolist()
+        if some := [f"{name} {n}" for name, n in zip(table.systems, counts, strict=True) if n]:
+            yield (
+                f"{table.signature.label}: {sum(counts)} of {table.sentences.size} sentence scores "
+                f"are missing and left out: {listed(some)}"
+            )
 
 
 def score_column(tables: Sequence[ScoreTable]) -> tuple[Column, list[str]]:

@@ -118,7 +118,12 @@ class Score(Study):
                 metric has them.
         """
         from gecjury.studies.systems.parts import part_table
-        from gecjury.studies.systems.ranking import TEST, rank_scores, score_column
+        from gecjury.studies.systems.ranking import (
+            TEST,
+            missing_notes,
+            rank_scores,
+            score_column,
+        )
 
         size = len(work.corpus)
         work = self._limited(work)
@@ -150,7 +155,8 @@ class Score(Study):
                     if numbers := {part.name: part.numbers for part in own}:
                         row["macro" if key == "over" else f"by_{key}"] = numbers
                 rows.append(row)
-        remarks = [note for one in tables for note in one.statistics.notes]
+        remarks = list(missing_notes(tables))
+        remarks += [note for one in tables for note in one.statistics.notes]
         facts: dict[str, Any] = {}
         if len(work.corpus) < size:
             lines = [work.corpus.line(row) for row in range(len(work.corpus))]

@@ -30,8 +30,7 @@ def test_score(shell: Shell) -> None:
         "metric": "green",
         "family": "refbased",
         "signature": green["signature"],
-        # Three sentences with equal scores say nothing about others.
-        **{key: [None, None] for key in CI95},
+        **{key: [None, None] for key in CI95},  # the same in all draws
         "score": 1.0,
         "precision": 1.0,
         "recall": 1.0,

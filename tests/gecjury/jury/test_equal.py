@@ -35,10 +35,10 @@ def z(metric: str, of: Corpus) -> FloatArray:
 
 
 def test_members_are_scaled_by_the_table() -> None:
-    """`changes` counts tokens replaced: 0 0 | 1 1 | 1 0; its mean is 0.9395, its spread 1.8147."""
+    """`changes` counts tokens replaced: 0 0 | 1 1 | 1 0; its mean is 1.5355, its spread 1.4167."""
     three = corpus(LINES, FIXED, ("she sits .", "he sit down"))
     alone = load("jury", equal="changes").score_corpus(three)
-    none, one = -0.9395 / 1.8147, (1 - 0.9395) / 1.8147
+    none, one = -1.5355 / 1.4167, (1 - 1.5355) / 1.4167
     assert alone.sentences == pytest.approx(np.array([[none, none], [one, one], [one, none]]))
     assert list(alone.totals) == pytest.approx([none, one, (none + one) / 2])
     summed = load("jury", equal="changes+gleu:n=1").score_corpus(three)

@@ -102,6 +102,16 @@ def test_two_systems_have_no_correlation_and_this_is_reported_once() -> None:
     assert set(found) == {"Too few systems", "No intervals"}
 
 
+def test_a_perfect_correlation_over_few_systems_has_no_interval() -> None:
+    for r, ci95 in ((1.0, {}), (0.99998, {"pearson": (0.9976, 0.99999)})):
+        best = result("gleu", r, 0.66, systems=4, ci95=ci95)
+        found = cautions_of(study(4), best, result("errant", 0.9, 0.62, systems=4))
+        assert found["Few systems"] == (
+            "Correlations are computed over 4 systems. With so few, r = 1.000 is compatible with "
+            "much less, but no interval can be given."
+        )
+
+
 def test_cautions_name_the_metrics() -> None:
     partly = np.array([NAN, NAN, *range(10)])
     bad = result("gleu", NAN, 0.48, tied=0.53, missing=7, scores=partly)

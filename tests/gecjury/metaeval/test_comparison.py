@@ -44,7 +44,7 @@ def test_demo_needs_no_data_and_its_commands_work_as_they_are(
     out, err = run(capsys, "demo", "--resamples", "20")
     *commands, page = err.splitlines()[-4:]
     assert page == f"page: {tmp_path / 'gecjury-demo.html'}"
-    assert ">System level, best of each family: " in Path("gecjury-demo.html").read_text("utf-8")
+    assert ">System level: " in Path("gecjury-demo.html").read_text("utf-8")
     # One caution follows the legend, and nothing else.
     below = out[out.index("[low, high]") :]
     assert " ".join(below.split()).endswith("1 is best " + " ".join(SAMPLE.split()))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
-from gecjury.benchmarks.judgments import rank_ratings
+from gecjury.benchmarks.judgments import RankedItem, rank_ratings
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.people import among_people
 from gecjury.metaeval.settings import Settings
@@ -93,6 +93,19 @@ def test_ratings_of_single_raters_by_hand() -> None:
     ceiling = Study(of).ceiling("edit")
     assert ceiling is not None
     assert (ceiling.accuracy, ceiling.decided) == (pytest.approx(3 / 5), 5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_opposite_annotators_give_no_relative_figure() -> None:
+    """They agree on no pair, so that no share of their agreement is defined."""
+    groups = (("A",), ("B",), ("C",))
+    items = tuple(
+        RankedItem(who, 0, who, groups, ranks)
+        for who, ranks in (("one", (1, 2, 3)), ("two", (3, 2, 1)))
+    )
+    metric, people = rows(replace(benchmark(), rankings={"edit": items}), "sentences")
+    assert (metric.values["accuracy"], people.values["accuracy"]) == (0.5, 0)
+    assert np.isnan([metric.values["relative"], people.values["relative"]]).all()
 
 
 def test_levels_and_single_annotators() -> None:

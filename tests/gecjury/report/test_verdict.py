@@ -45,6 +45,19 @@ def test_sentences(values: dict[str, float], sentence: str) -> None:
     assert Ranked(values, tests=TESTS).verdict() == sentence
 
 
+def test_a_lead_that_pairs_contradict_is_none() -> None:
+    behind = Ranked(
+        {"a": 0.9, "b": 0.8},
+        paired={("a", "b"): (-0.3, -0.1)},
+        gaps={("a", "b"): -0.2},
+    )
+    words = "0.200 behind b (paired 95%: −0.300 to −0.100), significant."
+    assert behind.verdict() == f"a is highest: 0.900, but by the paired difference {words}"
+    # The gap over shared sentences is not that of the figures, and needs a test or an interval.
+    ahead = Ranked({"a": 0.9, "b": 0.8}, gaps={("a", "b"): 0.05})
+    assert ahead.verdict() == "a leads: 0.900, 0.050 ahead of b, not tested."
+
+
 def test_families_are_compared_by_their_best() -> None:
     ranked = Ranked({"a": 0.9, "b": 0.8, "c": 0.1}, "accuracy", tests=TESTS)
     family_of = {"a": "refbased", "b": "refbased", "c": "judges"}

@@ -144,6 +144,9 @@ def test_another_measure_may_have_another_leader() -> None:
     changed = BASIC.changed("errant", "spearman", 0.99)
     assert said(changed, "System level").endswith("But errant leads by Spearman ρ 0.990.")
     assert "But" not in said(BASIC, "System level")
+    both = replace(changed, figures=(*changed.figures, *of_metric("m2", 0.8, 0.5)))
+    both = both.changed("m2", "spearman", 0.99)
+    assert said(both, "System level").endswith("But errant and m2 lead by Spearman ρ 0.990.")
 
 
 def test_two_annotators() -> None:

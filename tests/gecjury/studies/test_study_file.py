@@ -57,6 +57,11 @@ def test_a_study_writes_its_page_and_figures_and_keeps_scores(
     times = [path.stat().st_mtime_ns for path in kept]
     assert main(["study", study, "-o", str(folder), "-q"]) == 0
     assert [path.stat().st_mtime_ns for path in kept] == times
+    # On stdout there is the table of a paper, and nothing else.
+    for form, begin in (("markdown", "| metric"), ("latex", "\\begin{tabular}")):
+        capsys.readouterr()
+        assert main(["study", study, "-o", str(folder), "-q", "--format", form]) == 0
+        assert begin in capsys.readouterr().out
 
 
 def test_a_small_p_value_is_not_shown_as_zero(own_benchmark: str) -> None:

@@ -165,3 +165,21 @@ def test_it_is_trained_and_scores_without_torch_and_nltk(tmp_path: Path) -> None
         check=False,
     )
     assert run.returncode == 0, run.stderr
+
+
+def test_the_scale_of_a_member_of_a_sum_is_that_of_its_dev_scores(tmp_path: Path) -> None:
+    folder = trained(tmp_path, read_source=True)
+    data = rated()
+    dev = data.take(split_by_source(data).dev)
+    some = load("some", model=str(folder))
+    scores = some.score(dev.sources, dev.outputs).sentences
+    assert some.scale == pytest.approx((scores.mean(), scores.std()))
+    summed = load("jury", equal=f"some:model={folder}").score(dev.sources, dev.outputs)
+    assert summed.sentences.mean() == pytest.approx(0, abs=1e-9)
+    assert summed.sentences.std() == pytest.approx(1)
+    # An older model has the scale of the packaged one.
+    record = json.loads((folder / MANIFEST).read_text())
+    del record["dev_scores"]
+    (folder / MANIFEST).write_text(json.dumps(record))
+    assert load("some", model=str(folder)).scale is None
+    assert load("some").scale is None

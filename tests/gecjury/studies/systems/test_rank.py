@@ -47,6 +47,20 @@ def test_significance_tests_equal_those_of_compare_systems() -> None:
     assert {row["aggregate"] for row in ranked.rows()} == {"mean"}
 
 
+def test_missing_scores_are_counted_and_leads_are_of_shared_sentences(shell: Shell) -> None:
+    """a has 1 and 3, b 0, 2 and 3; without line 1, which a lacks, b is ahead by 1/2."""
+    for name in ("source", "a", "b"):
+        shell.write(f"{name}.txt", f"{name}\n" * 3)
+    scores = ["a\t2\t1", "a\t3\t3", "b\t1\t0", "b\t2\t2", "b\t3\t3"]
+    shell.write("s.tsv", "\n".join(["system\tline\tscore", *scores]) + "\n")
+    for command in ("score", "rank"):
+        _, out, _ = shell(command, "source.txt", "a.txt", "b.txt", "-m", "scores:file=s.tsv")
+        shown = " ".join(out.split())
+        assert ": a is highest: 2.0000" in shown
+        assert "but by the paired difference 0.5000 behind b" in shown
+        assert ": 1 of 6 sentence scores are missing and left out: a 1" in shown
+
+
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     for name, texts in (("source", SOURCE), ("mine", FIXED), ("copy", SOURCE), ("ref", FIXED)):
         shell.write(f"{name}.txt", "\n".join(texts) + "\n")

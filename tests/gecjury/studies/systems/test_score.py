@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gecjury
@@ -133,6 +134,9 @@ def test_error_types_by_hand() -> None:
     rows = gecjury.score(corpus, ["errant", "green"], Score(by_type=2)).rows()
     assert rows[0]["by_type"]["DET"]["precision"] == 0
     assert "by_type" not in rows[1]
+    # What people see has no share of nothing.
+    shown = gecjury.score(corpus, "errant", Score(by_type=1)).tables[1].rows
+    assert np.isnan(next(row["recall"] for row in shown if row["type"] == "M"))
 
 
 def test_macro_averages_by_hand() -> None:
