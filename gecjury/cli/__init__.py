@@ -71,6 +71,7 @@ the options of one.
 """
 """Text that is printed if no command is given."""
 
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 _REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
 """Errors of the system about a file's name or a folder's permissions."""
 
@@ -118,10 +119,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             name = f"{os.fsdecode(error.filename)!r:.60}"
             print(f"gecjury: {name}: cannot be used ({error.strerror})", file=sys.stderr)
             return 2
-        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+        place = "the output"
+        if error.filename is not None and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            place = os.fsdecode(error.filename)
+        elif error.filename is not None or error.errno not in _UNWRITABLE:
             return _unforeseen(error)
-        set_aside(sys.stdout)
-        tell(f"gecjury: the output cannot be written ({error.strerror})")
+        else:
+            set_aside(sys.stdout)
+        tell(f"gecjury: {place} cannot be written ({error.strerror})")
         return 2
     except Exception as error:
         # torch's class, which is not imported for this; batches have an error of their own.

@@ -12,7 +12,7 @@ from gecjury.cli.inputs import add_metrics, check_page, print_plans, runtime_fro
 from gecjury.cli.options import refuse_useless, settings_of
 from gecjury.cli.parsers import VERBOSE, CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
-from gecjury.core.errors import OptionError
+from gecjury.core.errors import OptionError, OutputError
 from gecjury.studies import study_of
 
 if TYPE_CHECKING:
@@ -101,9 +101,10 @@ def run(args: argparse.Namespace) -> int:
             return shown(rehearsal, args.format)
         print_plans(study.plans(work), args.format)
         return 0
-    page = getattr(args, "html", None) or (study.page if isinstance(study.page, str) else "")
-    if page:
-        check_page(page)
+    named = getattr(args, "html", None)
+    page = named or (study.page if isinstance(study.page, str) else "")
+    if named:
+        check_page(named)
     if not args.quiet and (warning := study.warning(work)):
         tell(warning)
     # The checks are done; the following steps cost time and money.
@@ -112,10 +113,6 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt as stop:
         # A training says itself what it keeps.
         raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None
-    if page:
-        from gecjury.core.textfiles import write_text
-
-        write_text(page, study.html(result), follow=True)
     if figure:
         if result.draw is None:
             raise OptionError(f"--figure {figure}: there is nothing to draw in this result")
@@ -125,9 +122,27 @@ def run(args: argparse.Namespace) -> int:
     try:
         return shown(result, args.format, args.verbose, more)
     finally:
-        # The page comes last, where users look.
+        # The page comes last, where users look; without it there are still the tables.
         if page:
-            tell(f"page: {Path(page).absolute()}")
+            _write_page(page, study.html(result), required=bool(named))
+
+
+def _write_page(page: str, text: str, *, required: bool) -> None:
+    """Write a page and say where it is; one that nobody named may be missing.
+
+    Raises:
+        OutputError: a required page cannot be written.
+    """
+    from gecjury.core.textfiles import write_text
+
+    try:
+        write_text(page, text, follow=True)
+    except OutputError as error:
+        if required:
+            raise
+        tell(f"gecjury: no page: {error}; name another one with --html")
+    else:
+        tell(f"page: {Path(page).absolute()}")
 
 
 def _check_folder(output: str, study: Study) -> None:

@@ -138,6 +138,7 @@ class _Store:
             try:
                 if make:
                     self.path.parent.mkdir(parents=True, exist_ok=True)
+                    self.path.touch(0o600)  # only this account may read the texts in a new one
                 elif not self.path.is_file():
                     return otherwise
                 # Opened each time: a connection belongs to one thread, and opening one is cheap.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import sys
@@ -19,6 +20,34 @@ OPEN_FILES_STAY = sys.platform == "win32"
 def unwritable(path: str | Path, error: OSError) -> OutputError:
     """Return the error for a file that cannot be written."""
     return OutputError(f"{path}: cannot be written ({error.strerror or error})")
+
+
+def full_disk(error: BaseException | None) -> OSError | None:
+    """Return the error of a full disk or a used-up quota that caused an error, or None."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def refuse_linked_folders(folder: Path) -> None:
+    """Refuse a folder of results in which a folder is a link: files would be written elsewhere.
+
+    Raises:
+        OutputError: names the link.
+    """
+    entries = folder.iterdir() if folder.is_dir() else ()
+    if link := next((entry for entry in entries if entry.is_symlink() and entry.is_dir()), None):
+        raise OutputError(
+            f"{link}: is a link to another folder, where results would be written; remove it, or "
+            "name another folder"
+        )
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that only this account may read if it is new: an opener for `open`."""
+    return os.open(path, flags, 0o600)
 
 
 def sync_folder(folder: Path) -> None:
@@ -78,7 +107,7 @@ def append(path: Path, data: bytes) -> None:
     Raises:
         OSError: they cannot be written.
     """
-    with path.open("ab") as file:
+    with open(path, "ab", opener=private) as file:  # pathlib has no opener
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -118,6 +147,8 @@ def lock(file: IO[Any], *, beside: bool = OPEN_FILES_STAY) -> IO[Any] | None:
 class GrowingFile:
     """A file that only grows, locked by this process; appended lines are on the disk.
 
+    Only this account can read a new one, since answers quote learners' texts.
+
     Attributes:
         path: the path of the file.
         size: its size in bytes, as far as this process knows.
@@ -143,7 +174,7 @@ class GrowingFile:
             while True:
                 # Not buffered: each line is written by its own call, which either succeeds or
                 # raises.
-                self._file = path.open("ab", buffering=0)
+                self._file = open(path, "ab", buffering=0, opener=private)  # noqa: SIM115
                 self._held: IO[Any] = self._file
                 try:
                     held = lock(self._file)

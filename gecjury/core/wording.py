@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import io
 import math
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -113,6 +115,23 @@ def visible(text: str, *, lines: bool = False) -> str:
     return "".join(
         c if c.isprintable() or (lines and c in "\n\t") or not _acts(c) else _code(c) for c in text
     )
+
+
+class EscapedStderr(io.TextIOBase):
+    """A stream for what other people's code prints: it goes to stderr, as `visible` shows it."""
+
+    def write(self, text: str) -> int:
+        """Write text with its active characters escaped."""
+        sys.stderr.write(visible(text, lines=True))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush stderr."""
+        sys.stderr.flush()
+
+    def fileno(self) -> int:
+        """Return the descriptor of stderr, for libraries that write to it themselves."""
+        return sys.stderr.fileno()
 
 
 def letters(text: str) -> list[tuple[str, int]]:

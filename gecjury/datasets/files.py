@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gecjury.core.durable import full_disk, unwritable
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.runtime import Bar
 from gecjury.core.textfiles import parse_json
@@ -210,6 +211,8 @@ def open_rows(path: str, folder: str) -> Any:
     except InputError:
         raise
     except Exception as error:  # readers of formats raise errors of many kinds
+        if full := full_disk(error):
+            raise unwritable(Path(folder) / CONVERTED, full) from None
         reason = str(error.__cause__ or error).partition("\n")[0] or type(error).__name__
         line = _faulty_line(path) if kind == "json" else ""
         raise InputError(

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from gecjury.core.durable import lock, unwritable
+from gecjury.core.durable import lock, refuse_linked_folders, unwritable
 from gecjury.core.errors import OutputError
 from gecjury.core.records import read_record
 from gecjury.datasets.files import CONVERTED
@@ -60,6 +60,7 @@ def held(folder: Path) -> Iterator[None]:
                 "this kind; name a new folder"
             )
         refuse_pipes(folder)
+        refuse_linked_folders(folder)
         # Never removed: one run might lock the removed file, and another one a new file.
         file = (folder / ".lock").open("ab")
     except OSError as error:

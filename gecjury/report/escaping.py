@@ -139,9 +139,11 @@ def _json_code(character: re.Match[str]) -> str:
     return json.dumps(character[0])[1:-1].replace("\x7f", "\\u007f")
 
 
-# HTML does not allow control characters, and UTF-8 does not allow surrogates. The replacement shows
+# HTML does not allow control characters, and UTF-8 does not allow surrogates. Characters that
+# override or embed a direction can make two different corrections look alike. The replacement shows
 # the reader that there was something.
 _REPLACED = dict.fromkeys((*range(9), 11, *range(14, 32), *range(127, 160)), "�")
+_REPLACED |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "�")
 _REPLACED |= dict.fromkeys(range(55296, 57344), "�")
 
 

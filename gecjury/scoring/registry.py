@@ -45,6 +45,7 @@ from gecjury.core.errors import (
 )
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import user_path
+from gecjury.core.wording import EscapedStderr
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.options import is_own_file, metric_options, parse
 from gecjury.scoring.scorer import MeanScorer, Scorer
@@ -432,8 +433,8 @@ def object_in_file(name: str) -> object:
         module = main
     else:
         try:
-            # Results go to stdout, so what the code prints goes to stderr.
-            with redirect_stdout(sys.stderr):
+            # Results go to stdout, so what the code prints goes to stderr, escaped.
+            with redirect_stdout(EscapedStderr()):
                 module = _imported(path, file_digest(path))
         except BaseException as error:  # the user's code may raise anything
             if not raised_by_code(error):

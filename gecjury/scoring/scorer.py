@@ -13,7 +13,6 @@ all hypotheses of a source side by side.
 
 from __future__ import annotations
 
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -27,6 +26,7 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
+from gecjury.core.wording import EscapedStderr
 from gecjury.corpus.corpus import Corpus, Group, distinct_groups
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
@@ -369,8 +369,8 @@ def _own_statistics(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> Statist
         InputError: the code fails, or its values have the wrong shape.
     """
     try:
-        # Results go to stdout, so what the code prints goes to stderr.
-        with redirect_stdout(sys.stderr):
+        # Results go to stdout, so what the code prints goes to stderr, escaped.
+        with redirect_stdout(EscapedStderr()):
             statistics = scorer.statistics(corpus, runtime)
         shape = statistics.values.shape
     except GecjuryError:

@@ -31,10 +31,11 @@ _BARE = re.compile(r"[^\s,:{}\[\]\"'`]+")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _DEEPEST = 10  # levels of objects and lists that a reply may nest
-# How often each character of a text may be read, on average. A brace in an object or a string is
-# read again if what surrounds it turns out not to be an object.
-_READINGS = 20
-_FEWEST = 10_000
+# How often each character of a long text may be read, on average, and how many of any text: a
+# second at most. A brace in an object or a string is read again if what surrounds it is not an
+# object.
+_READINGS = 3
+_FEWEST = 1_500_000
 
 
 class TooTangled(Exception):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gecjury.core.durable import refuse_linked_folders
 from gecjury.core.errors import OptionError
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
@@ -92,7 +93,9 @@ class TrainingJob:
 
         Raises:
             OptionError: the folder contains another model.
+            OutputError: a folder in it is a link.
         """
+        refuse_linked_folders(self.folder)
         path = self.folder / MANIFEST
         if not path.exists():
             return None

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from gecjury.core.durable import GrowingFile, lock, whole_file
+from gecjury.core.caches import VectorCache
+from gecjury.core.durable import GrowingFile, append, full_disk, lock, whole_file
 from gecjury.core.errors import OutputError
 
 Grow = Callable[[Path], GrowingFile]
@@ -47,6 +49,26 @@ def test_lines_are_on_the_disk_in_order(
     file.cut(4)
     file.close()
     assert (path.read_bytes(), grown(path).size) == (b"one\n", 4)
+
+
+def test_only_this_account_can_read_a_new_store(grown: Grow, tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        grown(tmp_path / "replies").append(b"one\n")
+        append(tmp_path / "aside", b"one\n")
+        VectorCache(tmp_path / "vectors").write({b"a": np.zeros(2, dtype=np.float32)})
+    finally:
+        os.umask(before)
+    for name in ("replies", "aside", "vectors"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_full_disk_is_found_behind_the_error_that_it_caused() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    error = ValueError("cannot be generated")
+    error.__cause__ = full
+    assert full_disk(error) is full
+    assert full_disk(ValueError()) is None
 
 
 def test_a_file_can_be_open_only_once(grown: Grow, tmp_path: Path) -> None:

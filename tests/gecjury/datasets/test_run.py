@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -450,6 +451,35 @@ def test_a_full_disk_is_reported(
         score_dataset(path, tmp_path / "out", metrics=["changes"])
     assert not list((tmp_path / "out").glob("part-*"))
     assert not list((tmp_path / "out" / ".unfinished").iterdir())
+
+
+def test_a_disk_that_is_full_while_rows_are_converted_is_not_the_files_fault(
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    def full(*args: Any, **options: Any) -> None:
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        except OSError as error:
+            raise datasets.exceptions.DatasetGenerationError("An error occurred") from error
+
+    path = made.write(tmp_path / "x.jsonl", made.rows(3))
+    monkeypatch.setattr(datasets, "load_dataset", full)
+    with pytest.raises(OutputError, match=r"out/\.rows: cannot be written \(No space left"):
+        score_dataset(path, tmp_path / "out", metrics="green")
+
+
+@pytest.mark.security
+def test_a_folder_of_results_with_a_link_to_another_folder_is_refused(
+    tmp_path: Path, made: Any
+) -> None:
+    path = made.write(tmp_path / "x.jsonl", made.rows(3))
+    score_dataset(path, tmp_path / "out", metrics="changes")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out" / "kept").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError, match=r"out/kept: is a link to another folder"):
+        score_dataset(path, tmp_path / "out", metrics="changes", keep="changes >= 0")
 
 
 def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path, made: Any) -> None:

@@ -62,6 +62,22 @@ def test_demo_needs_no_data_and_its_commands_work_as_they_are(
     assert {"score.html", "compare.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
+def test_demo_shows_its_tables_where_its_page_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "gecjury-demo.html"
+    page.mkdir()
+    words = ("demo", "--resamples", "20", "-m", "green")
+    out, err = run(capsys, *words)
+    assert "SAMPLE, NOT EVIDENCE" in out
+    last = err.splitlines()[-1]
+    assert last.startswith(f"gecjury: no page: {page}: cannot be written ")
+    assert last.endswith("name another one with --html")
+    # A page that somebody asked for is checked before the work.
+    assert run(capsys, *words, "--html", "gecjury-demo.html", status=2)[0] == ""
+
+
 def test_demo_replays_a_judge(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

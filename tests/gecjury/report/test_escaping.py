@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from gecjury.core.wording import visible
-from gecjury.report.escaping import json_text, latex, markdown_line
+from gecjury.report.escaping import clean, json_text, latex, markdown_line
 from gecjury.report.result import Column, Table
 from gecjury.report.tables import print_tables, to_json
 
@@ -210,3 +210,9 @@ def test_json_is_valid_in_every_encoding() -> None:
     ascii_only = json_text(to_json(document), "ascii")
     assert ascii_only.isascii()
     assert json.loads(ascii_only) == document
+
+
+@pytest.mark.security
+def test_a_page_shows_characters_that_turn_the_direction_of_text() -> None:
+    assert clean("He \u202eog\u202c \u2066x\u2069 home .") == "He �og� �x� home ."
+    assert clean("שלום\u200f!") == "שלום\u200f!"  # a mark without effect on other letters

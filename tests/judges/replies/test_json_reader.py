@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gecjury.judges.replies.json_reader import read_objects
+from gecjury.judges.replies.json_reader import TooTangled, read_objects
 
 pytestmark = pytest.mark.security
 
@@ -15,6 +15,12 @@ def test_unclosed_nested_objects_stay_within_the_work_limit(text: str) -> None:
     objects, cut = read_objects(text)
     assert cut
     assert all(objects)
+
+
+def test_a_large_reply_of_unclosed_objects_is_given_up_early() -> None:
+    # Every brace would be read with the nine after it, which takes five seconds.
+    with pytest.raises(TooTangled):
+        read_objects('{"a":' * 140_000)
 
 
 @pytest.mark.parametrize("levels", [10, 11, 3_000])

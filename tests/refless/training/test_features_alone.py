@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.core.errors import InputError
+from gecjury.core.errors import InputError, OutputError
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
@@ -52,6 +52,14 @@ def test_a_prediction_is_the_bias_plus_the_weighted_features() -> None:
     linear = Linear(mean=(1.0, 0.0), deviation=(2.0, 1.0), weights=(0.5, -1.0), bias=3.0)
     # 3 + .5 · (5 − 1)/2 − 1 · 2 = 2, and 3 + .5 · (1 − 1)/2 − 1 · 0 = 3.
     assert linear(np.array([[5.0, 2.0], [1.0, 0.0]])).tolist() == [2.0, 3.0]
+
+
+def test_a_linked_folder_in_the_output_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "checkpoints").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError, match="checkpoints: is a link to another folder"):
+        trained(tmp_path)
 
 
 def test_ridge_regression_solves_the_normal_equations() -> None:
