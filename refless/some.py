@@ -152,7 +152,7 @@ class SOME(WeighedAspects):
 
     @property
     def scale(self) -> tuple[float, float] | None:
-        """What the training recorded."""
+        """Mean and deviation of its scores on development data, as the training recorded them."""
         return bundle_scale(self.model)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:

@@ -138,7 +138,9 @@ def _corpus(options: Options) -> Corpus:
     blocks = {block.source: block for block in read_m2(path)}
     systems = {name: texts.systems[name] for name in FIVE}
     gold = [blocks[source] for source in texts.sources]
-    return corpus_of_texts(texts.sources, systems, texts.references, gold)
+    return corpus_of_texts(
+        texts.sources, systems, texts.references, gold, tokens="space", fold="none"
+    )
 
 
 def _measured(priced: _Priced, whole: Corpus, options: Options) -> Claim:

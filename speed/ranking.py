@@ -87,7 +87,7 @@ def measure(options: Options) -> list[Claim]:
     metrics = METRICS
     if options.quick:
         systems, metrics = systems[:3], METRICS[:1]
-    corpus = read_corpus(gold, systems, [gold], gold)
+    corpus = read_corpus(gold, systems, [gold], gold, tokens="space", fold="none")
     with tempfile.TemporaryDirectory() as folder:
         scores = options.scores or Path(folder)
         return [claim for metric in metrics for claim in compare(metric, corpus, scores)]

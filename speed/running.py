@@ -112,7 +112,7 @@ def measure(options: Options) -> list[Claim]:
     metrics, share = METRICS, SHARE
     if options.quick:
         systems, metrics, share = systems[:2], ("m2",), 0.002
-    corpus = read_corpus(gold, systems, [gold], gold)
+    corpus = read_corpus(gold, systems, [gold], gold, tokens="space", fold="none")
     with tempfile.TemporaryDirectory() as folder:
         scores = options.scores or Path(folder)
         return [claim for metric in metrics for claim in compare(metric, corpus, scores, share)]

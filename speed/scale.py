@@ -167,7 +167,9 @@ def _green(batch: Any) -> Any:
     scorer = gecjury.load("green")
     lines = {name: batch[name].to_pylist() for name in ("source", "hypothesis", "references")}
     references = list(zip(*lines["references"], strict=True))
-    corpus = gecjury.corpus_of_texts(lines["source"], {"": lines["hypothesis"]}, references)
+    corpus = gecjury.corpus_of_texts(
+        lines["source"], {"": lines["hypothesis"]}, references, tokens="space", fold="none"
+    )
     scores = scorer.sentence_scores(scorer.statistics(corpus, gecjury.Runtime()))
     columns = {"id": batch["id"], "green": scores.score[0]}
     for name, part in (("precision", scores.precision), ("recall", scores.recall)):

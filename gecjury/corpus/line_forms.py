@@ -77,7 +77,7 @@ class Found:
 
     @property
     def mended(self) -> bool:
-        """Whether the form can be taken off."""
+        """True if the form can be taken off."""
         return self.form.mend is not None or self.form.columns > 0
 
     @property

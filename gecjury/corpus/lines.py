@@ -251,11 +251,11 @@ def misfit(sources: Sequence[str], lines: Sequence[str]) -> str:
 
     About 1,000 lines are looked at, so a short run of shifted lines in a long file may be missed.
     """
-    formed, found = without_forms(sources[:_SAMPLE], lines[:_SAMPLE])
+    bare, forms = without_forms(sources[:_SAMPLE], lines[:_SAMPLE])
     shifted = _shifted(sources, lines)
-    cut = cut_off(zip(sources[:_SAMPLE], formed, strict=True))
-    mended = shifted or any(one.mended for one in found)
-    parts = [shifted, *(one.message for one in found), cut]
+    cut = cut_off(zip(sources[:_SAMPLE], bare, strict=True))
+    mended = shifted or any(form.mended for form in forms)
+    parts = [shifted, *(form.message for form in forms), cut]
     return "; ".join(filter(None, [*parts, _REMEDY if mended else ""]))
 
 
@@ -288,8 +288,8 @@ def _shifted(sources: Sequence[str], lines: Sequence[str]) -> str:
             start = max(0, run[0] - step - 3)
             here = slice(start, run[0] + _AHEAD)
             places = layout(sources[here], lines[here]).places
-            known = (place.moved_by(start) for place in places if place.shift)
-            return next(known, f"at about line {run[0] + 1}, lines fit other source lines better")
+            shifts = (place.moved_by(start) for place in places if place.shift)
+            return next(shifts, f"at about line {run[0] + 1}, lines fit other source lines better")
     if 2 * len(apart) > max(4, len(range(count)[part])):
         return "most lines share little with their source: is it another text, or in another order?"
     return ""

@@ -162,7 +162,8 @@ def tokenised(
             try:
                 text_of[line] = read(line)
             except InputError as error:
-                raise InputError(str(error).replace(where, f"{where}, sentence {number}")) from None
+                what = str(error).removeprefix(where)
+                raise InputError(f"{where}, sentence {number}{what}") from None
     return tuple(map(text_of.__getitem__, lines))
 
 
@@ -193,8 +194,9 @@ def _of_words(
     rest = iter(tokens)
     for place, word in enumerate(words, 1):
         size, of_word = len(word), []
-        while size > 0:
-            of_word.append(token := next(rest))
+        # A tokeniser that drops characters ends early, which is refused by the caller.
+        while size > 0 and (token := next(rest, "")):
+            of_word.append(token)
             size -= len(token)
         yield from own.get((word, place == len(words)), of_word)
 
@@ -261,7 +263,6 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         InputError: a tokeniser that changes the text.
         MissingExtraError: the tokeniser is not installed.
     """
-    raw = _raw_texts(corpus) if language.tokens.startswith("auto") else []
     language = settled(corpus, language)
     written = corpus.sources if corpus.source_text is None else corpus.source_text
     versions = corpus.versions().values()
@@ -303,9 +304,10 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         reference_sets={n: partial(later, s, n) for n, s in corpus.reference_sets.items()},
         language=language,
     )
-    sources_written, *texts = _written(corpus).values()
-    notes = [signs_note(texts, sources_written)] if language.folds_signs else []
+    texts = [*_written(corpus).values()]
+    notes = [signs_note(texts[1:], written)] if language.folds_signs else []
     if language.tokens.startswith("auto:"):
+        raw = _raw_texts(corpus)
         rules = f"`{name}`{' and the tokens of the M2 file' if has_edits else ''}"
         notes.insert(
             0,
@@ -407,14 +409,14 @@ _Key = tuple[str, bool]
 def _own_tokens(
     written: Sequence[str], sources: Sequence[str], language: Language
 ) -> dict[_Key, list[str]]:
-    """Return the tokens that M2 sources have of each word between blanks, as often as not.
+    """Return the tokens that each word of the sources has most often in their M2 file.
 
     Args:
-        written: the sources as they were written.
+        written: the sources as they were written; their words stand between blanks.
         sources: the same with the tokens of their M2 file.
 
     Returns:
-        Tokens by a word, and whether it ends its line.
+        Tokens by the word, and whether it ends its line.
     """
     counts: dict[_Key, Counter[tuple[str, ...]]] = {}
     for text, line in zip(written, sources, strict=True):

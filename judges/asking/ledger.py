@@ -1,4 +1,4 @@
-"""What requests have cost or may have cost, over all runs with a store.
+"""A record of what requests have cost or may have cost, over all runs with a store.
 
 A request may be billed although its reply is lost, and a run may be killed at any moment. So the
 most that a request may cost is written to disk before it is sent, each time that it is sent, and

@@ -122,7 +122,7 @@ class SomeManifest:
 
 @dataclass(frozen=True)
 class DevScores:
-    """What the manifest of a SOME says about its scores.
+    """The part of a SOME's manifest that is about its scores.
 
     Attributes:
         dev_scores: their mean and deviation on the dev part; empty in older manifests.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import gecjury
-from gecjury.core.errors import OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.languages.detection import detected_language, language_note
@@ -181,3 +181,12 @@ def test_lang_auto_reads_texts_in_the_language_of_the_source() -> None:
     assert corpus.language == language_of("de")
     with pytest.raises(OptionError, match="too little text to tell its language; name it"):
         in_language(Corpus(("Kurz .",), {}), language_of("auto"))
+
+
+def test_a_tokeniser_that_drops_characters_is_refused_beside_m2_files_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gecjury.corpus.tokens.tokeniser", lambda name: lambda text: ["He"])
+    gold = parse_m2(["S He go .", "A 1 2|||R|||goes|||REQUIRED|||-NONE-|||0"], "g.m2")
+    with pytest.raises(InputError, match="system a, sentence 1: the tokeniser intl changes"):
+        corpus_of_texts(["He go ."], {"a": ["He goes."]}, (), gold, tokens="intl")
