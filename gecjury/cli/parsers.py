@@ -313,8 +313,8 @@ def _expanded(files: Sequence[str]) -> bool:
     start = os.path.commonprefix(files)  # noqa: RUF071  # patterns are of characters
     ends = [file[len(start) :][::-1] for file in files]
     end = os.path.commonprefix(ends)[::-1]  # noqa: RUF071
-    found = glob.glob(f"{glob.escape(start)}*{glob.escape(end)}")  # noqa: PTH207  # as in a shell
-    return set(found) == set(files)
+    matches = glob.glob(f"{glob.escape(start)}*{glob.escape(end)}")  # noqa: PTH207  # as in a shell
+    return set(matches) == set(files)
 
 
 Declare = Callable[[CommandParser], None]
