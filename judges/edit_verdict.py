@@ -26,7 +26,6 @@ from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
 from gecjury.scoring.abilities import Sums
 from gecjury.scoring.by_edit import EditCase
-from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.stats.counts import ratio
 
@@ -51,7 +50,7 @@ class EditVerdict(Judge, Sums):
     shows_edits: ClassVar[bool] = True
     version: ClassVar[int] = 2  # outputs without edits have no score
 
-    criterion: str | None = setting(None, later=True)
+    criterion: str | None = None
 
     @property
     def example_verdict(self) -> Verdict:

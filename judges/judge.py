@@ -95,13 +95,13 @@ class Judge(Scorer):
     seed: int = option(0, least=0)
     max_tokens: int | None = option(None, least=1)
     thinking: bool = False
-    effort: Effort = setting("auto", later=True)
+    effort: Effort = "auto"
     structured: Literal["auto", "schema", "text"] = "auto"
     tries: int = option(3, least=1)
     engine: str | None = setting(None, place=True)
-    prompt: str | None = setting(None, later=True)
-    examples: str | None = setting(None, later=True)
-    reason: bool = setting(False, later=True)
+    prompt: str | None = None
+    examples: str | None = None
+    reason: bool = False
     criterion: str | None = None
 
     def __post_init__(self) -> None:

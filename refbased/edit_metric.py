@@ -20,7 +20,7 @@ from gecjury.extraction.taggers import extraction_signature
 from gecjury.refbased.references import FirstBest, best_f, choose_best, choose_running
 from gecjury.scoring.abilities import HasParts
 from gecjury.scoring.by_edit import EditCase, EditCounts
-from gecjury.scoring.scorer import Scorer, changed_settings, setting
+from gecjury.scoring.scorer import Scorer, changed_settings
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.stats.counts import precision_recall_f
@@ -324,7 +324,7 @@ class TypedEditMetric(EditMetric):
             `errant_m2 -gold` does, `gold` keeps all.
     """
 
-    types: GoldTypes = setting("auto", later=True)
+    types: GoldTypes = "auto"
 
     @property
     def extraction(self) -> tuple[GoldTypes, str]:

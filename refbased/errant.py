@@ -69,7 +69,7 @@ class ERRANT(BestReference, TypedEditMetric, CountsInParts):
     mode: Mode = "correction"
     beta: float = setting(0.5, scoring=True, least=0, most=1e100)
     compat: Literal["gecjury", "official"] = "gecjury"
-    valid: str = setting("", later=True)
+    valid: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -22,7 +22,6 @@ from gecjury.refbased.bertscore import (
 from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
 from gecjury.refbased.references import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts
-from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Statistics
 
 
@@ -49,7 +48,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
     apart: ClassVar[bool] = False
 
     beta: float = option(0.5, least=0, most=1e100)
-    dtype: DType = setting("float32", later=True)
+    dtype: DType = "float32"
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Compute weighted TP, FP, FN: systems × sentences × references × 3."""

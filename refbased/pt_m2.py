@@ -14,7 +14,6 @@ from gecjury.refbased.bertscore import EditKey, EditWeights, ModelWeighted
 from gecjury.refbased.m2.maxmatch import extract_system_edits
 from gecjury.refbased.m2.metric import M2, gold_edits
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
-from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Statistics
 
 
@@ -39,7 +38,7 @@ class PTM2(ModelWeighted, M2):
     summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
 
-    dtype: DType = setting("float32", later=True)
+    dtype: DType = "float32"
 
     # M2's credit counts edits and ignores weights, so edits are credited by attribution.
     credit = None  # type: ignore[assignment]

@@ -50,7 +50,7 @@ class Asano(WeighedAspects):
     alpha: float = 0.02
     beta: float = 0.82
     gamma: float = 0.16
-    dtype: DType = setting("float32", later=True)
+    dtype: DType = "float32"
 
     @property
     def loaded_models(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
 from gecjury.refless.nets.language import english_model_notes, fluencies
 from gecjury.refless.some import LanguageModelScorer, distinct_pairs
-from gecjury.scoring.scorer import MeanScorer, setting
+from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 
 
@@ -31,7 +31,7 @@ class Fluency(LanguageModelScorer, MeanScorer):
     paper: ClassVar[str] = "Asano et al. 2017"
 
     model: str = "HuggingFaceTB/SmolLM2-135M-Instruct"
-    dtype: DType = setting("float32", later=True)
+    dtype: DType = "float32"
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The scores, systems × sentences."""

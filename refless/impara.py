@@ -73,7 +73,7 @@ class IMPARA(ModelScorer, MeanScorer):
     encoder: str = ""
     threshold: float | None = option(0.9, least=-1, most=1, hint="a cosine; or none")
     max_length: int = option(128, least=1, most=1_000_000)
-    dtype: DType = setting("float32", later=True)
+    dtype: DType = "float32"
 
     def __post_init__(self) -> None:
         super().__post_init__()

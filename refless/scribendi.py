@@ -16,7 +16,6 @@ from gecjury.refless.nets.language import english_model_notes, mean_log_probabil
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
 from gecjury.refless.some import LanguageModelScorer, distinct_pairs
 from gecjury.scoring.abilities import Sums
-from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Scores, Statistics
 
 
@@ -45,7 +44,7 @@ class Scribendi(LanguageModelScorer, Sums):
 
     model: str = "openai-community/gpt2"
     threshold: float = option(0.8, least=0, most=1)
-    dtype: DType = setting("float32", later=True)
+    dtype: DType = "float32"
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The scores, systems × sentences."""

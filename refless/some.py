@@ -143,7 +143,7 @@ class SOME(WeighedAspects):
     beta: float = setting(USUAL_WEIGHTS[1], scoring=True)
     gamma: float = setting(USUAL_WEIGHTS[2], scoring=True)
     max_length: int = option(0, least=0, most=1_000_000)
-    dtype: DType = setting("float32", later=True)
+    dtype: DType = "float32"
 
     @property
     def loaded_models(self) -> tuple[str, ...]:

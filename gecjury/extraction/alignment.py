@@ -24,7 +24,8 @@ insertion and deletion among the cheapest. Three facts save work without changin
    A transposition depends on costs being different, so one is decided only where that is certain;
    otherwise T is raised, too.
 
-Large matrices run on anti-diagonals in numpy (`gecjury.extraction.alignment_large`).
+Pairs that would need more cells than a few seconds allow are aligned in pieces
+(`gecjury.extraction.coarse`).
 """
 
 from __future__ import annotations
@@ -34,36 +35,22 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from gecjury.core.arrays import FloatArray
-from gecjury.extraction.alignment_large import (
-    DELETE,
-    INSERT,
-    LARGEST,
-    LONGEST,
-    MATCH,
-    SUBSTITUTE,
-    align_coarsely,
-    align_large,
-    substitution_matrix,
-    walk_back,
-)
+from gecjury.extraction.coarse import align_coarsely
 from gecjury.extraction.merging import character_distance
 from gecjury.extraction.parsing import Operation, Parsed
 from gecjury.extraction.tagger.importing import symbols
 
 _INFINITY = float("inf")
 # Up to this many cells, the bound comes from an alignment with unit costs; beyond, it is guessed.
-_MEASURED = LARGEST
+_MEASURED = 9_000_000
 # The slack of the first bound that is guessed.
 _TRIED = 8.0
-# Bands of more cells than this are left to numpy if it can align the whole matrix; if not, bands
-# are tried up to the second number.
-_LARGE = 60_000
-_LARGEST_BAND = 2_000_000
+# Most cells of a band: about two seconds. Beyond, a pair is aligned in pieces.
+_LARGEST = 2_000_000
 # Sums of costs carry rounding errors far below this.
 _MARGIN = 1e-6
-# Narrower matrices have too few cells on an anti-diagonal for numpy.
-_NARROW = 30
+# Kinds of a cell; 2 and more is a transposition of that many tokens.
+_SUBSTITUTE, _MATCH, _INSERT, _DELETE = 1, 0, -1, -2
 # Substitution costs remembered at once, about 100 bytes each.
 _REMEMBERED = 400_000
 
@@ -133,10 +120,6 @@ class Aligner:
         """Return the parts of speech that replace each other at half the cost."""
         return frozenset(symbols()[name] for name in ("ADJ", "ADV", "NOUN", "VERB"))
 
-    def _matrix(self, source: Parsed, corrected: Parsed) -> FloatArray:
-        """Return the costs of all substitutions at once; see `substitution_matrix`."""
-        return substitution_matrix(self._open, source, corrected)
-
     def _middle(self, source: Parsed, corrected: Parsed, out: list[Operation]) -> tuple[int, int]:
         """Align the middle between common start and end, appending operations from the right.
 
@@ -154,15 +137,11 @@ class Aligner:
                 return 0, 0
         else:
             most = abs(rows - columns) + _TRIED
-        reached = rows * columns <= LARGEST and rows + columns <= LONGEST
-        limit = _LARGE if reached and min(rows, columns) > _NARROW else _LARGEST_BAND
         while True:
             extra = int(most - high + low) // 2
             lowest, highest = max(low - extra, -columns), min(high + extra, rows)
-            if rows * (highest - lowest + 1) > limit:
-                if not reached:
-                    raise _TooLargeError
-                return align_large(self._matrix(source, corrected), source, corrected, out)
+            if rows * (highest - lowest + 1) > _LARGEST:
+                raise _TooLargeError
             band = _Band(self, source, corrected, lowest, highest, most)
             if band.fill():
                 return band.walk_back(out)
@@ -276,7 +255,7 @@ class _Band:
         ]
         row_costs, remembered = self.aligner.costs, 0
         for i in range(1, rows + 1):
-            row, kinds = nothing.copy(), [DELETE] * width
+            row, kinds = nothing.copy(), [_DELETE] * width
             self.costs.append(row)
             self.kinds.append(kinds)
             before = i - 1
@@ -302,12 +281,12 @@ class _Band:
                 at = shift + place
                 if text == texts[at]:
                     # Equal tokens take the diagonal at any cost.
-                    best, kind = above[place], MATCH
+                    best, kind = above[place], _MATCH
                 else:
-                    best, kind = left + 1, INSERT
+                    best, kind = left + 1, _INSERT
                     cost = above[place + 1] + 1
                     if cost < best:
-                        best, kind = cost, DELETE
+                        best, kind = cost, _DELETE
                     diagonal = above[place]
                     if diagonal <= best:
                         key = keys[at]
@@ -317,7 +296,7 @@ class _Band:
                             costs[key] = substitution
                         cost = diagonal + substitution
                         if cost <= best:
-                            best, kind = cost, SUBSTITUTE
+                            best, kind = cost, _SUBSTITUTE
                     if farthest > high - place > nearest[at]:
                         size = self._window(i, place)
                         if size:
@@ -397,8 +376,21 @@ class _Band:
 
     def walk_back(self, out: list[Operation]) -> tuple[int, int]:
         """Append the operations from the right; return the cell at the middle's edge."""
-        kinds, highest = self.kinds, self.highest
-        return walk_back(lambda i, j: kinds[i][j - i + highest], self.rows, self.columns, out)
+        i, j = self.rows, self.columns
+        while i and j:
+            kind = self.kinds[i][j - i + self.highest]
+            if kind == _DELETE:
+                i -= 1
+                out.append(("D", i, i + 1, j, j))
+            elif kind == _INSERT:
+                j -= 1
+                out.append(("I", i, i, j, j + 1))
+            else:
+                size = max(kind, 1)
+                i, j = i - size, j - size
+                if kind != _MATCH:
+                    out.append(("T" if kind > 1 else "S", i, i + size, j, j + size))
+        return i, j
 
 
 # A place beyond every sentence.

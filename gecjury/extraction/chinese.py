@@ -16,9 +16,6 @@ from functools import cache
 from itertools import accumulate, chain, groupby
 from string import punctuation
 
-import numpy as np
-
-from gecjury.core.arrays import FloatArray
 from gecjury.extraction.merging import SPELLED, Span, common_prefix
 from gecjury.extraction.parsing import Operation, Parsed, mark
 from gecjury.extraction.pipeline import Extractor, Typer
@@ -55,19 +52,6 @@ class ChineseAligner(PlainAligner):
     def substitution(self, source: Parsed, i: int, corrected: Parsed, j: int) -> float:
         """Return the cost of replacing one token by another."""
         return _cost(source.texts[i], corrected.texts[j])
-
-    def _matrix(self, source: Parsed, corrected: Parsed) -> FloatArray:
-        costs = np.zeros((len(source) + 1, len(corrected) + 1))
-        columns = {token: n for n, token in enumerate(dict.fromkeys(corrected.texts))}
-        places = [columns[token] for token in corrected.texts]
-        # Equal tokens are marked by −1; see `substitution_matrix`.
-        rows = {
-            one: np.array([-1.0 if one == other else _cost(one, other) for other in columns])
-            for one in dict.fromkeys(source.texts)
-        }
-        for i, token in enumerate(source.texts):
-            costs[i + 1, 1:] = rows[token][places]
-        return costs
 
 
 def _cost(one: str, other: str) -> float:

@@ -43,7 +43,7 @@ class Extraction:
         pairs: number of distinct changed pairs of a source and a corrected sentence.
         cached: number of those pairs read from disk.
         coarse: number of pairs too long to be aligned exactly (see
-            `gecjury.extraction.alignment_large`), whose edits may differ from ERRANT's.
+            `gecjury.extraction.coarse`), whose edits may differ from ERRANT's.
         lines: the lines with such pairs, counted from 1.
     """
 

@@ -10,11 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
-import numpy as np
-
-from gecjury.core.arrays import FloatArray
 from gecjury.extraction.alignment import Aligner
-from gecjury.extraction.alignment_large import distances
 from gecjury.extraction.merging import Rules, Span, character_distance
 from gecjury.extraction.parsing import Parsed, mark
 from gecjury.extraction.pipeline import Extractor, Typer
@@ -229,18 +225,6 @@ class PlainAligner(Aligner):
 
     def _open_classes(self) -> frozenset[int]:
         return frozenset()
-
-    def _matrix(self, source: Parsed, corrected: Parsed) -> FloatArray:
-        between, rows, columns = distances(source.lowers, corrected.lowers)
-        costs = np.zeros((len(source) + 1, len(corrected) + 1))
-        right = np.array(corrected.texts, dtype=object)
-        folded_right = np.array(corrected.lowers, dtype=object)
-        for i, (text, lower) in enumerate(zip(source.texts, source.lowers, strict=True)):
-            row = _REPLACED + _DISTANCE * between[rows[i]][columns]
-            row[folded_right == lower] = 0.0
-            row[right == text] = -1.0
-            costs[i + 1, 1:] = row
-        return costs
 
 
 class PlainReader:

@@ -48,7 +48,6 @@ def setting(
     default: Any,
     *flags: str,
     names: str = "",
-    later: bool = False,
     scoring: bool = False,
     place: bool = False,
     **details: Any,
@@ -60,14 +59,12 @@ def setting(
         *flags: the option's name if it differs from the field's. The signature keeps the field's
             name, so that scores in files are still found.
         names: for an option that scoring requires, what it names (`model`).
-        later: the setting was added after scores and juries had been stored. It is listed among the
-            settings only if it is not the default, so that stored results are still found.
         scoring: the setting is only used to compute scores from statistics, so that other values
             need no new pass over the corpus.
         place: the setting decides where a score is computed, never its value.
         **details: see `gecjury.core.settings.option`.
     """
-    about = {"names": names, "later": later, "scoring": scoring, "place": place}
+    about = {"names": names, "scoring": scoring, "place": place}
     metadata = {**option(default, *flags, **details).metadata, **about}
     return field(default=default, metadata=metadata)
 
@@ -190,7 +187,6 @@ class Scorer(ABC):
             one.name: getattr(self, one.name)
             for one in fields(self)
             if not one.metadata.get("place")
-            and (not one.metadata.get("later") or getattr(self, one.name) != one.default)
         }
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:

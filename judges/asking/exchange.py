@@ -103,7 +103,7 @@ TokenLogprob = tuple[str, tuple[tuple[str, float], ...]]
 """One token of a reply with the model's alternatives for it, including the token itself: each is a
 text and the natural logarithm of its probability."""
 
-_LATER = ("reasoning_tokens", "cached_tokens", "model", "prices")
+_IF_PRESENT = ("reasoning_tokens", "cached_tokens", "model", "prices")
 # The settings of a reply that are numbers.
 _NUMBERS = ("max_tokens", "seed", "temperature")
 
@@ -155,9 +155,9 @@ class Reply:
         return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the reply as it is stored; fields of later versions are included if not empty."""
+        """Return the reply as it is stored; counts that few servers give are left out if empty."""
         record = asdict(self)
-        return {name: v for name, v in record.items() if v or name not in _LATER}
+        return {name: v for name, v in record.items() if v or name not in _IF_PRESENT}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Reply:

@@ -8,7 +8,6 @@ import unicodedata
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,10 +17,8 @@ pytest.importorskip("rapidfuzz")
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import apply_edits
 from gecjury.corpus.files.gold import has_type_of
-from gecjury.extraction import alignment
 from gecjury.extraction.extract import extract
 from gecjury.extraction.plain import (
-    PlainAligner,
     PlainReader,
     PlainTyper,
     base,
@@ -128,32 +125,6 @@ def test_edits_are_ordered_disjoint_and_produce_the_correction(
             assert one.end <= two.start
         assert bool(made) == (source != line)
         assert all(has_type_of("plain", edit.type) and edit.type != "UNK" for edit in made)
-
-
-@given(SENTENCES, SENTENCES)
-def test_large_sentences_are_aligned_like_small_ones(source: str, corrected: str) -> None:
-    """The numpy matrix and the narrow band give the same alignment."""
-    reader = PlainReader()
-    parsed = reader.parse([source, corrected])
-    pair = parsed[source], parsed[corrected]
-    expected = PlainAligner().align(*pair)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alignment, "_LARGE", 0)
-        patch.setattr(alignment, "_NARROW", 0)
-        assert PlainAligner().align(*pair) == expected
-
-
-def test_matrix_costs_equal_the_costs_of_single_pairs() -> None:
-    left, right = "Ａ a b ǅ říká", "a A řika říká b"
-    parsed = PlainReader().parse([left, right])
-    one, other = parsed[left], parsed[right]
-    aligner = PlainAligner()
-    costs = aligner._matrix(one, other)[1:, 1:]
-    for i, text in enumerate(one.texts):
-        for j, same in enumerate(other.texts):
-            wanted = -1.0 if text == same else aligner.substitution(one, i, other, j)
-            assert costs[i, j] == pytest.approx(wanted, abs=1e-12)
-    assert np.all(costs < 2)
 
 
 @pytest.mark.slow
