@@ -60,7 +60,7 @@ def setting(
         *flags: the option's name if it differs from the field's. The signature keeps the field's
             name, so that scores in files are still found.
         names: for an option that scoring requires, what it names (`model`).
-        later: the setting was added after scores and juries had been stored. It is listed among the
+        later: the setting was added after scores had been stored. It is listed among the
             settings only if it is not the default, so that stored results are still found.
         scoring: the setting is only used to compute scores from statistics, so that other values
             need no new pass over the corpus.
@@ -97,9 +97,9 @@ class Scorer(ABC):
     - `name`: as registered; `summary`: one line for listings; `paper`: author and year, shown
       where metrics are cited.
     - `family`: what it judges by: `refbased`, `refless` or `judges`; for our metrics the package
-      they are in (the jury, which combines them, has its own).
+      they are in (`jury`, the sum of others, has its own).
     - `needs`: any of `references`, `gold` (M2) and `rivals` (at least two systems).
-    - `directed`: higher is meant to be better; other metrics only describe (a jury may weigh them).
+    - `directed`: higher is meant to be better; other metrics only describe.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can change a score.
     """
