@@ -31,6 +31,9 @@ from gecjury.scoring.signature import Setting, Signature
 from gecjury.stats.permutation import standardise
 
 
+_LONGEST = 1_000  # characters of a member
+
+
 @dataclass(frozen=True)
 class Member:
     """A metric of a sum, and the references that it reads.
@@ -48,8 +51,12 @@ class Member:
         """Read `metric@SET:option=value`, whose `@SET` may be left out.
 
         Raises:
-            OptionError: the name of the set is empty, or the member is a sum itself.
+            OptionError: the name of the set is empty, the member is a sum itself, or too long.
         """
+        if len(text) > _LONGEST:
+            raise OptionError(
+                f"{text[:60]}…: {len(text)} characters; expected a metric of at most {_LONGEST}"
+            )
         head, options = split_name(text)
         name, at, references = head.partition("@")
         if at and not references:

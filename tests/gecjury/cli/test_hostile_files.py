@@ -43,7 +43,7 @@ def annotator(number: str) -> str:
         ("x.csv", TABLE + "mine,1," + "1" * 2_000_000, GIVEN, "x.csv, line 2: not CSV (a cell of"),
         ("x.csv", f"{TABLE}mine,{NINES},1\n", GIVEN, "a whole number from 1 to 100000000"),
         ("x.csv", TABLE + "mine,1," + "9" * 400 + "\n", GIVEN, "a score as a finite number"),
-        ("x.json", DEEP, [*SCORE, "scores:file=x.json"], "nested deeper"),
+        ("x.json", DEEP, [*GLEU, "x.json"], "nested deeper"),
         ("x.jsonl", ROWS.replace("3", NINES), TRAIN, "line 1: has an integer of thousands"),
         ("mine/judgments.csv", OWN + f"1,a,{NINES}\n", MINE, "a whole number from 1 to"),
         ("mine/judgments.csv", OWN + f"1,{'b' * 9_000},1\n", MINE, "column system: 'bbb"),

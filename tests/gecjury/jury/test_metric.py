@@ -140,6 +140,7 @@ def test_labels_of_members_round_trip() -> None:
         ("gleu+jury:equal=changes", "a sum cannot be a member of a sum"),
         ("jury@10refs:equal=gleu", "a sum cannot be a member of a sum"),
         ("gleu@", "name a set"),
+        ("x" * 1_001, "1001 characters; expected a metric of at most 1000"),
     ],
 )
 def test_wrong_members(members: str, words: str) -> None:
