@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.core.addresses import public_address
+from gecjury.core.addresses import masked, public_address
 from gecjury.core.errors import GecjuryError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines, user_path
@@ -29,7 +29,6 @@ from gecjury.scoring.scorer import MeanScorer, Scorer, setting
 from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.scoring.signature import Setting, Signature
 from gecjury.stats.permutation import standardise
-
 
 _LONGEST = 1_000  # characters of a member
 
@@ -168,7 +167,8 @@ class Jury(MeanScorer):
 
     def settings(self) -> dict[str, Setting]:
         """Return the members, also if a file lists them."""
-        return {"equal": "+".join(member.label for member in self.members)}
+        # A member may name a server with a key.
+        return {"equal": masked("+".join(member.label for member in self.members))}
 
     @property
     def _seats(self) -> list[tuple[Member, Scorer]]:

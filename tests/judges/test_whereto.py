@@ -165,6 +165,13 @@ def test_a_list_of_members_does_not_choose_the_server(serve: Serve, tmp_path: Pa
     assert not server.bodies
 
 
+def test_no_signature_of_a_sum_has_the_key_of_an_address(corpus: Corpus) -> None:
+    judge = "llm-s:base_url=http://user:SECRET@127.0.0.1:9/v1,model=m"
+    signature = str(load("jury", equal=judge).signature(corpus))
+    assert "127.0.0.1:9/v1" in signature
+    assert "SECRET" not in signature
+
+
 def test_a_judge_needs_consent_and_then_asks_the_named_server(
     serve: Serve, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:
