@@ -20,8 +20,8 @@ class Changes(MeanScorer, CountsInParts):
 
     0 or more. It does not check whether a change is right, so it does not measure quality. Where
     people prefer systems that change more, it agrees with them, so it is a baseline for other
-    metrics to beat. A jury learns from judgments whether more changes are better (`directed` is
-    false). The corpus score is the mean number per sentence.
+    metrics to beat. Whether more changes are better is not known (`directed` is false). The corpus
+    score is the mean number per sentence.
     """
 
     name: ClassVar[str] = "changes"

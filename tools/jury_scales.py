@@ -1,4 +1,4 @@
-"""Measure the scales of a jury's members: means and deviations of sentence scores.
+"""Measure the scales of the members of a sum: means and deviations of sentence scores.
 
     python tools/jury_scales.py DATA [NAME:OPTION=VALUE...] > gecjury/jury/scales.tsv
 
@@ -22,7 +22,8 @@ from gecjury.benchmarks.data_folder import open_data  # noqa: E402
 from gecjury.benchmarks.load import load_benchmark  # noqa: E402
 from gecjury.core.errors import GecjuryError  # noqa: E402
 from gecjury.core.runtime import Runtime  # noqa: E402
-from gecjury.corpus.corpus import Corpus, corpus_of_texts  # noqa: E402
+from gecjury.corpus.corpus import Corpus  # noqa: E402
+from gecjury.corpus.texts import corpus_of_texts  # noqa: E402
 from gecjury.refless.data.rated_sets import read_named, split_by_source  # noqa: E402
 from gecjury.scoring.registry import METRICS, load  # noqa: E402
 from gecjury.scoring.scorer import required_options  # noqa: E402

@@ -38,7 +38,7 @@ _FAMILIES = {
     "refbased": "measured against references",
     "refless": "without references",
     "judges": "judged by a language model",
-    "jury": "a combination of others",
+    "jury": "a sum of others",
 }
 _ABILITIES = {
     CreditsEdits: "gives single edits credit (`gecjury compare --level edit`)",

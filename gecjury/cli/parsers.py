@@ -66,9 +66,9 @@ class Shared:
         batch: judges: send batches of requests (half the price, up to a day).
         api_key_env: judges: environment variable with the key for servers that are not OpenAI's; by
             default they get no key.
-        base_url: judges: server for judges that name none, also in a jury.
-        allow_judges: allow what metrics named in a file (a study, a jury) need your consent for:
-            code, servers, files elsewhere, fetched models, judges.
+        base_url: judges: server for judges that name none, also in a sum.
+        allow_judges: allow what metrics named in a file (a study, a list of members) need your
+            consent for: code, servers, files elsewhere, fetched models, judges.
         quiet: show no progress bars.
     """
 

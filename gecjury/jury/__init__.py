@@ -1,1 +1,1 @@
-"""A metric that combines other metrics, as learnt from human preferences."""
+"""A metric that sums metrics."""

@@ -1,10 +1,11 @@
-"""The metric `jury`: many scorers' sentence scores, weighted by learnt human preferences."""
+"""The metric `jury`: the sum of other metrics' sentence scores, on fixed scales."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -13,77 +14,132 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.core.addresses import public_address
-from gecjury.core.arrays import FloatArray
+from gecjury.core.addresses import masked, public_address
 from gecjury.core.errors import GecjuryError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines, user_path
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
-from gecjury.jury.model import (
-    JuryModel,
-    Member,
-    TrainedMember,
-    changed_parts,
-    identity,
-    placeless,
-    read_jury,
-    without_server,
-)
 from gecjury.scoring.abilities import asks, plan_of
 from gecjury.scoring.consent import Power, home_of, powers_of, require_consent
-from gecjury.scoring.options import nested, parse
+from gecjury.scoring.options import nested, parse, split_name
+from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import MeanScorer, Scorer, setting
-from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
+from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.scoring.signature import Setting, Signature
 from gecjury.stats.permutation import standardise
+
+_LONGEST = 1_000  # characters of a member
+
+
+@dataclass(frozen=True)
+class Member:
+    """A metric of a sum, and the references that it reads.
+
+    Attributes:
+        metric: as on the command line, `green:unit=char`.
+        references: name of a reference set; empty for the references that are given.
+    """
+
+    metric: str
+    references: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Member:
+        """Read `metric@SET:option=value`, whose `@SET` may be left out.
+
+        Raises:
+            OptionError: the name of the set is empty, the member is a sum itself, or too long.
+        """
+        if len(text) > _LONGEST:
+            raise OptionError(
+                f"{text[:60]}…: {len(text)} characters; expected a metric of at most {_LONGEST}"
+            )
+        head, options = split_name(text)
+        name, at, references = head.partition("@")
+        if at and not references:
+            raise OptionError(f"{text!r}: name a set of references after `@`, e.g. {name}@10refs")
+        if name == "jury":
+            # A list of members that names itself would be read forever.
+            raise OptionError(f"{text:.200}: a sum cannot be a member of a sum; name its members")
+        return cls(f"{name}{':' * bool(options)}{options}", references)
+
+    @property
+    def name(self) -> str:
+        """The metric's name, without its options."""
+        return parse(self.metric)[0]
+
+    @property
+    def label(self) -> str:
+        """The inverse of `parse`."""
+        name, options = split_name(self.metric)
+        return f"{name}{'@' * bool(self.references)}{self.references}{':' * bool(options)}{options}"
+
+    def scorer(self, base_url: str | None = None) -> Scorer:
+        """Return the metric itself.
+
+        Args:
+            base_url: the server for a judge, instead of the one that the member names.
+
+        Raises:
+            OptionError: an unknown metric or option.
+            MissingExtraError: a package is not installed.
+        """
+        # First loaded without a server: only a loaded metric says whether it asks one.
+        scorer = load(self.metric)
+        if base_url and scorer.family == "judges":
+            scorer = load(scorer, base_url=base_url)
+        return scorer
+
+    def corpus(self, corpus: Corpus) -> Corpus:
+        """Return the corpus with the references that this member reads.
+
+        Raises:
+            InputError: it has no set of that name.
+        """
+        return corpus.with_references(self.references) if self.references else corpus
 
 
 @dataclass(frozen=True)
 class Jury(MeanScorer):
-    """A combination of metrics of any family: trained (`gecjury train jury`), or a plain sum.
+    """The sum of metrics of any family: their sentence scores on one scale, added.
 
-    A trained jury's score is 0 to 1, higher is better: the probability that people would prefer the
-    correction to one that is average for all members. The plain sum adds the members' scores, each
-    less a fixed mean and in fixed standard deviations (`scales.tsv`, or what the training of a
-    `some` recorded), higher is better: it uses no human judgments, and is the baseline that a
-    trained jury has to beat. A member without both is standardised over the corpus, which a note
-    says. The corpus score is the mean. A sentence that a member could not score is not scored. The
-    jury needs what its members need; members that name a set of references (`gleu@10refs`) read
-    that set, the others read the given references.
+    The score is Σ (x − mean)/deviation over the members' sentence scores x, higher is better; 0 is
+    an average correction. Mean and deviation are fixed: those that a trained model recorded for its
+    own dev part, or else those of the member's name in `scales.tsv`, which `tools/jury_scales.py`
+    measured with default options. So a score depends on its own output alone. A member without both
+    is standardised over the outputs scored here, which a note says; if it scores all of them
+    equally, it adds 0. All members count alike; no weight is learnt. A sentence that a member could
+    not score is not scored. The corpus score is the mean of the scored sentences.
+
+    The sum needs what its members need; members that name a set of references (`gleu@10refs`) read
+    that set, the others read the given references. A member may be named once, and a sum cannot be
+    a member.
 
     Attributes:
-        file: the JSON file that `gecjury train jury` wrote.
-        equal: instead of a file, members of a plain sum: `gleu@10refs+changes`, or the name of a
-            text file with one member per line, which may have options.
-        allow_judges: allow what members need your consent for: asking a server, running code,
-            fetching a model, files elsewhere; the jury's file alone cannot allow it.
-        base_url: the server for members that are judges; the file never names one.
+        equal: the members: `gleu@10refs+changes`, or the name of a text file with one member per
+            line, which may have options.
+        allow_judges: allow what members in a file need your consent for: asking a server, running
+            code, fetching a model, files elsewhere; the file alone cannot allow it.
+        base_url: the server for members that are judges; a file never names one.
     """
 
     name: ClassVar[str] = "jury"
     family: ClassVar[str] = "jury"
-    summary: ClassVar[str] = "scorers of any family, weighted by learnt human preferences"
+    summary: ClassVar[str] = "the sum of other metrics, each on a fixed scale"
     paper: ClassVar[str] = "this package"
-    version: ClassVar[int] = 2  # plain sums have fixed scales
+    version: ClassVar[int] = 2  # fixed scales
 
-    file: str = setting("", names="model")
-    equal: str = ""
+    equal: str = setting("", names="metrics")
     # These decide where and whether members run, never their scores, so they are not settings.
     allow_judges: bool = False
     base_url: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.file and self.equal:
-            raise OptionError(
-                "jury: file= is a trained jury and equal= a plain sum; give one of them"
-            )
-        if not self.members:
-            return
         self._check_members()
-        # The members decide what a jury needs.
+        # The members decide what a sum needs.
         needs: set[str] = set()
         for member, scorer in self._seats:
             needs |= set(scorer.needs) - ({"references"} if member.references else set())
@@ -96,9 +152,7 @@ class Jury(MeanScorer):
 
     @property
     def _unscaled(self) -> str:
-        """The members of a plain sum that have no fixed scale."""
-        if not self.equal:
-            return ""
+        """The members that have no fixed scale."""
         return listed([m.label for m, scorer in self._seats if _scale(m, scorer) is None])
 
     @property
@@ -108,16 +162,13 @@ class Jury(MeanScorer):
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """The metrics; none if neither a file nor a sum is named."""
-        if self.equal:
-            return _summed(self.equal)
-        return self.model.members if self.file else ()
+        """The metrics; none if no sum is named."""
+        return _summed(self.equal) if self.equal else ()
 
     def settings(self) -> dict[str, Setting]:
-        """Return only the file, or only the members of the sum."""
-        if self.equal:
-            return {"equal": "+".join(member.label for member in self.members)}
-        return {"file": self.file}
+        """Return the members, also if a file lists them."""
+        # A member may name a server with a key.
+        return {"equal": masked("+".join(member.label for member in self.members))}
 
     @property
     def _seats(self) -> list[tuple[Member, Scorer]]:
@@ -127,21 +178,14 @@ class Jury(MeanScorer):
     @property
     def _typed(self) -> bool:
         """True if the members are given on the command line and not in a file."""
-        return bool(self.equal) and not Path(self.equal).is_file()
+        return not _is_list(self.equal)
 
     @classmethod
     def named_metrics(cls, options: Mapping[str, str], home: Path) -> Iterable[tuple[str, Path]]:
-        """Return the members of the file or the sum, each with the folder that names it."""
-        equal, file = options.get("equal"), options.get("file")
-        members: Sequence[Member] = ()
-        if equal:
-            members = _summed(equal)
-            file = equal if Path(equal).is_file() else None
-        elif file:
-            members = read_jury(file).members
-        for member in members:
-            member.refuse_jury()
-        place = home_of(file) if file else home
+        """Return the members, each with the folder that names it."""
+        equal = options.get("equal", "")
+        members = _summed(equal) if equal else ()
+        place = home_of(equal) if _is_list(equal) else home
         return [(member.metric, place) for member in members]
 
     def _check_members(self) -> None:
@@ -149,71 +193,56 @@ class Jury(MeanScorer):
 
         Raises:
             OptionError: there are such members, all of which it lists; or a member names a server,
-                a judge of edits or a file of sentences, which a jury's file must not choose.
+                a judge of edits or a file of sentences, which a list of members must not choose.
         """
         # A user who typed the members has consented to them.
         if self._typed:
             return
-        file = self.file or self.equal
+        file = self.equal
         powers: list[Power] = []
         for member in self.members:
             with _naming(member):
-                member.refuse_jury()
                 _, typed = parse(member.metric)
                 options = {key.replace("-", "_"): value for key, value in typed.items()}
                 if nested(options.get("valid", "")) is not None:
                     raise OptionError(
-                        f"{file} names a judge of edits (valid={options['valid']:.100}); a jury's "
-                        "file cannot choose that"
+                        f"{file} names a judge of edits (valid={options['valid']:.100}); a list "
+                        "of members cannot choose that"
                     )
                 if options.get("context", "none") not in ("corpus", "neighbours", "none"):
                     raise OptionError(
                         f"{file} names a file whose lines would be sent "
-                        f"(context={options['context']}); a jury's file cannot choose that"
+                        f"(context={options['context']}); a list of members cannot choose that"
                     )
                 if options.get("base_url") and not self.base_url:
                     raise OptionError(
-                        f"{file} names a server ({public_address(options['base_url'])}); a jury's "
-                        "file cannot choose that: name the server with --base-url URL (in Python "
-                        "base_url=...)"
+                        f"{file} names a server ({public_address(options['base_url'])}); a list "
+                        "of members cannot choose that: name the server with --base-url URL (in "
+                        "Python base_url=...)"
                     )
-                powers += powers_of(without_server(member.metric), home_of(file), self.base_url)
+                powers += powers_of(_without_server(member.metric), home_of(file), self.base_url)
         require_consent(file, powers, allowed=self.allow_judges)
 
     def _folder_notes(self) -> list[str]:
         """Return a note for each folder and file of this machine that a member names."""
         return [
-            f"{self.file or self.equal}: the member {member.label} reads {value}"
+            f"{self.equal}: the member {member.label} reads {value}"
             for member in self.members
             for value in parse(member.metric)[1].values()
             if ("/" in value or "model=" in member.metric) and user_path(value).exists()
         ]
 
-    @property
-    def model(self) -> JuryModel:
-        """The trained jury.
-
-        Raises:
-            OptionError: no file is named.
-            InputError: the file cannot be used.
-        """
-        if not self.file:
-            raise OptionError(
-                "jury: no file is named, and none is distributed. Train one, e.g. `gecjury train "
-                "jury gjg15 -m gleu -m green -o my-jury.json`, and score with "
-                "-m jury:file=my-jury.json; or use a plain sum, -m jury:equal=gleu+changes"
-            )
-        path = Path(self.file)
-        return _model(self.file, path.stat().st_mtime_ns if path.is_file() else 0)
-
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """Return the hash of members and weights, or of what the scores of a sum depend on."""
+        """Return a hash of what the members' scores and their scales depend on."""
         if not self.equal:
-            return {"jury": self.model.print} if self.file else {}
+            return {}
         identities = []
         for member, scorer in self._seats:
             with _naming(member, quoting=self._typed):
-                own = identity(scorer, scorer.extra_signature(runtime))
+                extra = dict(scorer.extra_signature(runtime))
+            # The server that was asked decides no score.
+            settings = {k: v for k, v in scorer.settings().items() if k != "base_url"}
+            own = {"version": scorer.version, "settings": settings, "extra": extra}
             identities.append([own, _scale(member, scorer)])
         text = json.dumps(identities, sort_keys=True)
         return {"jury": hashlib.sha256(text.encode()).hexdigest()[:12]}
@@ -250,36 +279,24 @@ class Jury(MeanScorer):
         return replace(Plan.total(plans), details=plans[0].details)
 
     def check(self, corpus: Corpus) -> None:
-        """Refuse a corpus that lacks what a member needs, and members that have changed.
+        """Refuse a corpus that lacks what a member needs.
 
         Raises:
-            OptionError: no file is named, or a member is not the metric the jury was trained on.
+            OptionError: no members are named.
             InputError: what a member needs is missing.
         """
-        for member in self.members or self.model.members:
-            scorer = _loaded(member, self.base_url)
+        if not self.equal:
+            raise OptionError(
+                "jury: no members are named: give a sum of metrics, e.g. -m jury:equal=gleu+changes"
+            )
+        for member, scorer in self._seats:
             with _naming(member, quoting=self._typed):
                 scorer.check(member.corpus(corpus))
-            # The part `extra` needs the models, which `statistics` loads.
-            trained = placeless(member.identity) if isinstance(member, TrainedMember) else {}
-            recorded = {part: value for part, value in trained.items() if part != "extra"}
-            self._refuse_changed(member, "version", changed_parts(recorded, identity(scorer, {})))
-
-    def _refuse_changed(self, member: Member, what: str, changed: Sequence[str]) -> None:
-        """Refuse a member whose identity is not the one that the jury was trained with."""
-        if changed:
-            raise OptionError(
-                f"jury member {member.label}: {self.file} was trained with another {what} of it "
-                f"({', '.join(changed)} changed): train the jury again"
-            )
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return the members' sentence scores, systems × sentences × members."""
         values = np.empty((len(corpus.systems), len(corpus), len(self.members)))
         notes = []
-        if not self.equal:
-            notes += self.model.leak_notes(corpus, self.file)
-            notes += self.model.language_notes(corpus, self.file)
         if self._unscaled:
             notes.append(
                 f"{self.name}: {self._unscaled}: without a fixed scale, so standardised over the "
@@ -288,30 +305,22 @@ class Jury(MeanScorer):
         notes += self._folder_notes()
         for k, (member, scorer) in enumerate(self._seats):
             with _naming(member, quoting=self._typed):
-                extra = scorer.extra_signature(runtime)
-            trained = member.identity if isinstance(member, TrainedMember) else {}
-            changed = changed_parts({"extra": trained.get("extra", {})}, {"extra": extra})
-            self._refuse_changed(member, "model", changed)
-            with _naming(member, quoting=self._typed):
-                table = member_scores(member, scorer, corpus, runtime)
-            # Stored unscaled: weights or z-scores bring them to one scale later.
+                # From score files if the runtime has a folder of them.
+                table = score_with_files(scorer, member.corpus(corpus), runtime.scores, runtime)
+            # Stored unscaled: a member without a fixed scale is standardised over all of them.
             values[:, :, k] = table.sentences
             notes += [f"{member.label}: {note}" for note in table.statistics.notes]
         return Statistics(values, notes=tuple(notes))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Return the logistic function of the weighted sums, or plain sums; systems × sentences."""
-        return Scores(self._combined(statistics.values))
-
-    def _combined(self, values: FloatArray) -> FloatArray:
-        if not self.equal:
-            return self.model.scores(values)
+        """Return the sums, systems × sentences."""
+        values = statistics.values
         total = np.zeros(values.shape[:2])
         # Summed member by member, so that equal cells give equal sums whatever the shape.
         for k, (member, scorer) in enumerate(self._seats):
             table, scale = values[:, :, k], _scale(member, scorer)
             total += standardise(table) if scale is None else (table - scale[0]) / scale[1]
-        return total
+        return Scores(total)
 
     def needs_all(self) -> str:
         """Return why all sentences are needed: for the scale of a member, or by a member."""
@@ -325,18 +334,13 @@ class Jury(MeanScorer):
         return ""
 
 
-def member_scores(member: Member, scorer: Scorer, corpus: Corpus, runtime: Runtime) -> ScoreTable:
-    """Return a member's score table, from score files if the runtime has a folder of them."""
-    return score_with_files(scorer, member.corpus(corpus), runtime.scores, runtime)
-
-
 @contextmanager
 def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
     """Add the name of the member to an error.
 
     Args:
         member: the member whose scores are computed.
-        quoting: whether the error may quote the files that the member reads. A jury's file may
+        quoting: whether the error may quote the files that the member reads. A list of members may
             name any file as a file of scores, and errors are shown and logged.
     """
     try:
@@ -345,7 +349,7 @@ def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
         reason = str(error)
         if not quoting and member.name == "scores":
             reason = f"these scores cannot be used here; -m {member.label} alone shows why"
-        raise type(error)(f"jury member {member.label}: {reason}") from None
+        raise type(error)(f"member {member.label} of the sum: {reason}") from None
 
 
 @cache
@@ -370,9 +374,15 @@ def _loaded(member: Member, base_url: str | None) -> Scorer:
         return member.scorer(base_url)
 
 
+def _is_list(equal: str) -> bool:
+    """Return whether the members are in a file."""
+    # Unlike `Path.is_file`, this is False for a sum that is too long to be a name.
+    return os.path.isfile(equal)  # noqa: PTH113
+
+
 def _summed(text: str) -> tuple[Member, ...]:
-    """Return the members of a plain sum, from `a+b@SET` or a file with one member per line."""
-    if Path(text).is_file():
+    """Return the members of a sum, from `a+b@SET` or a file with one member per line."""
+    if _is_list(text):
         parts = [line.strip() for line in read_lines(text)]
         parts = [line for line in parts if line and not line.startswith("#")]
     else:
@@ -389,7 +399,9 @@ def _summed(text: str) -> tuple[Member, ...]:
     return members
 
 
-@lru_cache(maxsize=8)
-def _model(file: str, changed: int) -> JuryModel:
-    del changed  # Part of the cache key: a file that has changed is read again.
-    return read_jury(file)
+def _without_server(metric: str) -> str:
+    """Return a metric without the server that a list of members names for it."""
+    name, options = parse(metric)
+    kept = [f"{k}={v}".replace(",", "\\,") for k, v in options.items()
+            if k.replace("-", "_") != "base_url"]  # fmt: skip
+    return metric if len(kept) == len(options) else name + ":" * bool(kept) + ",".join(kept)

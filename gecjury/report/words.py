@@ -24,7 +24,7 @@ FAMILY_NAMES: Mapping[str, str] = {
     "refbased": "reference-based",
     "refless": "reference-free",
     "judges": "LLM judge",
-    "jury": "jury",
+    "jury": "sum of metrics",
     "scores": "given scores",
     "chance": "chance",
     "humans": "people",

@@ -196,7 +196,7 @@ def asks(scorer: object) -> bool:
 
 @runtime_checkable
 class NamesMetrics(Protocol):
-    """A metric whose options name others, such as the members of a jury."""
+    """A metric whose options name others, such as the members of a sum."""
 
     @classmethod
     def named_metrics(cls, options: Mapping[str, str], home: Path) -> Iterable[tuple[str, Path]]:

@@ -1,6 +1,6 @@
 """Consent to what the metrics of a file do.
 
-A study or a jury may come from somebody else, and a metric can run code, send
+A study or a list of members may come from somebody else, and a metric can run code, send
 sentences and read any file. Whatever a file's metrics do beyond scoring with what lies beside the
 file is listed once, and refused unless the user allows it. The command line and Python need no
 consent: there, the user names the metrics.

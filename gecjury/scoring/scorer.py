@@ -94,9 +94,9 @@ class Scorer(ABC):
     - `name`: as registered; `summary`: one line for listings; `paper`: author and year, shown
       where metrics are cited.
     - `family`: what it judges by: `refbased`, `refless` or `judges`; for our metrics the package
-      they are in (the jury, which combines them, has its own).
+      they are in (`jury`, the sum of others, has its own).
     - `needs`: any of `references`, `gold` (M2) and `rivals` (at least two systems).
-    - `directed`: higher is meant to be better; other metrics only describe (a jury may weigh them).
+    - `directed`: higher is meant to be better; other metrics only describe.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can change a score.
     """

@@ -233,15 +233,7 @@ _ENTRIES = (
     _count("at_hand", "at hand"),
     Statistic("power.error", "error there", digits=4),
     Statistic("observed", digits=4),
-    # Juries and trainings.
-    _share("jury.alone", "accuracy alone", digits=4),
-    Statistic("jury.worth", "lost without it", digits=4, better="higher"),
-    Statistic("jury.worth_error", "± s.e.", digits=4),
-    _count("jury.scored", "pairs scored"),
-    _count("jury.ties", "ties left out"),
-    _count("jury.excluded_sources", "excluded sources"),
-    _share("jury.from_others", "trained on others", digits=4),
-    Statistic("jury.error", "± s.e.", digits=4),
+    # Trainings.
     _share("training.accuracy", "in the right order"),
     # Edits, rows of data, and columns of text.
     Statistic("per_sentence", "edits a sentence"),

@@ -84,11 +84,6 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
                     "replies",
                     "making.judge:Judge",
                 ),
-                "jury": (
-                    "any metrics combined by a model of human preferences (see "
-                    "docs/guides/jury.md)",
-                    "making.jury:Jury",
-                ),
             },
         ),
         "tune": (

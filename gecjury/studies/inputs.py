@@ -55,7 +55,7 @@ class Outputs(Gold):
         hypotheses: system outputs, named after their files (-: stdin), or matches of grammar
             checkers.
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
-            is not given); repeat for more. NAME=REF adds it to a set that members of a jury can
+            is not given); repeat for more. NAME=REF adds it to a set that members of a sum can
             name.
     """
 

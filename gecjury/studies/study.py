@@ -303,8 +303,16 @@ class Study(ABC):
 
     def kept(self, work: Work) -> str:
         """Return what an interrupted run keeps, and how to continue it."""
-        scores = work.folder if self.keeps is not None and self.keeps.metavar == "DIR" else None
-        return kept_by(work, scores)
+        from gecjury.scoring.abilities import asks
+
+        parts = []
+        if work.runtime.use_cache and any(map(asks, work.scorers)):
+            parts.append("the judges' replies so far are stored")
+        if work.folder and self.keeps is not None and self.keeps.metavar == "DIR":
+            parts.append(f"{work.folder} keeps the scores of the metrics that were finished")
+        if not parts:
+            return "nothing is kept: the same command starts again"
+        return f"{' and '.join(parts)}: the same command continues from there"
 
     def check(self, work: Work) -> None:
         """Refuse data that a metric cannot score, before anything is scored.
@@ -342,24 +350,6 @@ class Study(ABC):
             raise OptionError('no metric is named: give at least one, e.g. "green"')
         self.check(work)
         return self.run(work)
-
-
-def kept_by(work: Work, scores: str | Path | None) -> str:
-    """Return what an interrupted run keeps, and how to continue it.
-
-    Args:
-        scores: the folder of score files; None for nowhere.
-    """
-    from gecjury.scoring.abilities import asks
-
-    parts = []
-    if work.runtime.use_cache and any(map(asks, work.scorers)):
-        parts.append("the judges' replies so far are stored")
-    if scores:
-        parts.append(f"{scores} keeps the scores of the metrics that were finished")
-    if not parts:
-        return "nothing is kept: the same command starts again"
-    return f"{' and '.join(parts)}: the same command continues from there"
 
 
 _TEXTS = "texts in lists as gecjury.corpus_of_texts(sources, hypotheses, references)"

@@ -24,8 +24,8 @@ from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, too_long
 from gecjury.models.checkpoints import check_name, check_settings, weight_bytes
 
-# Settings of `vllm.LLM` that a user's file may give. A jury or a study that somebody sent may name
-# the file, so these load no code, read and write no files, and open no connections.
+# Settings of `vllm.LLM` that a user's file may give. A study that somebody sent may name the file,
+# so these load no code, read and write no files, and open no connections.
 _SETTINGS = frozenset(
     (
         "async_scheduling", "block_size", "cpu_offload_gb", "data_parallel_size",

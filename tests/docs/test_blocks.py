@@ -110,9 +110,9 @@ PUT_IN = (
         r"^(train (some|impara|detector) (?!.*--(recipe features|compact)).*)",
         r"\1 --encoder tiny-encoder",
     ),
-    # Kernel regression alone and a jury have no epochs.
+    # Kernel regression alone has no epochs.
     (
-        r"^(train (?!jury )(?!.*(--kernel(?!.*--fine-tune)|recipe kernel)).*tiny-encoder)",
+        r"^(train (?!.*(--kernel(?!.*--fine-tune)|recipe kernel)).*tiny-encoder)",
         r"\1 --epochs 1",
     ),
     (r"--scale 0\.52:0\.89", "--scale 0:1"),  # the original is for scores clipped to this range

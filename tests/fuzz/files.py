@@ -1,4 +1,4 @@
-"""Kinds of input that are files: texts, M2, JSON, judgments, scores, juries, models, ratings."""
+"""Kinds of input that are files: texts, M2, JSON, judgments, scores, members, models, ratings."""
 
 from __future__ import annotations
 
@@ -219,21 +219,22 @@ def given_scores(box: Box) -> Case:
     return Case(box.tail(*argv), unusable=box.broken)
 
 
-def juries(box: Box) -> Case:
-    """8: jury files, some with members that call a server, read files or load models."""
-    document = json.loads(json.dumps(fixtures.JURY))
+def members(box: Box) -> Case:
+    """8: lists of members, some that call a server, read files or load models."""
+    text = fixtures.MEMBERS
     if box.rng.random() < 0.4:
         url = box.shelf.server("judge").url
-        document["members"][0]["metric"] = box.rng.choice((
+        text += box.rng.choice((
             f"llm-s:base_url={url},context=secret.tsv,model=m", "llm-s:model=gpt-4o", "uot-errant",
-            "jury:file=jury.json", "scores:file=secret.tsv", "some:model=/tmp/x", "gleu@nowhere",
+            "jury:equal=members.txt", "scores:file=secret.tsv", "some:model=/tmp/x", "gleu@nowhere",
             "scribendi", "errant:tagger=/tmp/x", "gleu:", "green:n=99999999", "green:beta=nan",
             "pt-errant:model=owner/name", "gleu:draws=100000000000", "x" * 300, "\x1b[31m",
         ))  # fmt: skip
         box.spoiled.append("member")
     box.put("secret.tsv", b"source\tcontext\nSECRET-CONTEXT\tSECRET\n")
-    box.lay({**texts(), "jury.json": Seed(document, "json")}, likely=("jury.json",) * 5)
-    argv = ["score", "source.txt", "a.txt", "b.txt", "-r", "ref.txt", "-m", "jury:file=jury.json"]
+    box.lay({**texts(), "members.txt": Seed(text.encode())}, likely=("members.txt",) * 5)
+    argv = ["score", "source.txt", "a.txt", "b.txt", "-r", "ref.txt"]
+    argv += ["-m", "jury:equal=members.txt"]
     allowed = box.rng.random() < 0.15
     argv += ["--allow-judges"] * allowed
     asked = None if allowed else box.shelf.server("judge")

@@ -94,19 +94,7 @@ PRICES = {
         "gpt-4o": {"input": 2.5, "output": 10},
     },
 }
-JURY = {
-    "format": "gecjury-jury/1",
-    "members": [
-        {"metric": "gleu", "references": "", "center": 0.5, "scale": 0.2, "weight": 1.0,
-         "identity": {}},
-        {"metric": "green:n=2,unit=char", "references": "", "center": 0.5, "scale": 0.2,
-         "weight": 0.5, "identity": {"settings": {"n": 2}}},
-        {"metric": "changes", "references": "", "center": 1.0, "scale": 1.0, "weight": -0.1,
-         "identity": {}},
-    ],
-    "record": {"pairs": 10, "accuracy": 0.6, "benchmarks": ["own"]},
-    "sources": ["0123456789abcdef", "fedcba9876543210"],
-}  # fmt: skip
+MEMBERS = "# a sum\ngleu\ngreen:n=2,unit=char\n\nchanges\n"
 RATED = [
     {"output": text, "source": source, "grammaticality": [n % 3 + 1, 4 - n % 2],
      "fluency": n % 3 + 1, "meaning": 4 - n % 4,

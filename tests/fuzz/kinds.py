@@ -17,7 +17,7 @@ KINDS: Mapping[str, Callable[[Box], Case]] = {
     "toml": files.own_toml,
     "scores": files.score_files,
     "given": files.given_scores,
-    "jury": files.juries,
+    "members": files.members,
     "models": files.model_folders,
     "rows": files.training_rows,
     "loaders": files.loaders,

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.fixtures import BENCHMARK_TOML, GOLD, JURY
+from tests.fuzz.fixtures import BENCHMARK_TOML, GOLD, PRICES
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.mutate import Mutator
 from tests.fuzz.run import run, tell
@@ -91,7 +91,7 @@ def test_a_seed_always_gives_the_same_input() -> None:
     def made(seed: int) -> list[bytes]:
         change = Mutator(Random(seed))
         return [change.lines(GOLD.encode()), change.flat(BENCHMARK_TOML.encode()),
-                change.document(JURY)]  # fmt: skip
+                change.document(PRICES)]  # fmt: skip
 
     assert [made(seed) for seed in range(50)] == [made(seed) for seed in range(50)]
     assert len({b"".join(made(seed)) for seed in range(50)}) > 45

@@ -77,7 +77,6 @@ _LINES = (
     ("attack", *_FILES, "-m", "gleu", "-r", "ref.txt", "--resamples", "20"),
     ("analyse", "edits", *_FILES),
     ("tune", "green:beta=0:2:1", "./own"),
-    ("train", "jury", "./own", "-m", "gleu", "-m", "green", "-o", "jury.json"),
     ("train", "impara", "source.txt,ref.txt", "-o", "x", "--encoder", "no/x", "--leakage", "none"),
     ("judgments", "list", "--cache", "cache"), ("judgments", "export", "x.jsonl"),
     ("demo", "--help"),

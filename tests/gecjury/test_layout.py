@@ -235,7 +235,7 @@ def test_registered_metrics(name: str) -> None:
     assert dataclasses.is_dataclass(scorer)
     assert scorer.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert scorer.name == name
-    # The jury combines metrics of all families and belongs to none; given scores may be of any.
+    # A sum has members of all families and belongs to none; given scores may be of any.
     family = family_of(METRICS[name].partition(":")[0])
     assert scorer.family == (family or {"jury": "jury", "scores": "scores"}[name])
     assert scorer.family in (*FAMILIES, "jury", "scores")

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,6 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
-from gecjury.jury.model import JuryModel, Member, TrainedMember, identity, write_jury
 from gecjury.scoring.consent import Power, powers_of, require_consent
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
@@ -27,20 +25,10 @@ pytestmark = pytest.mark.security
 Serve = Callable[..., FaultServer]
 
 
-def single(metric: str, recorded: dict[str, Any], center: float = 0.0) -> JuryModel:
-    """Return a jury of one member."""
-    member = TrainedMember(metric, center=center, scale=1.0, weight=1.0, identity=recorded)
-    return JuryModel(members=(member,), record={}, sources=())
-
-
-def jury(path: Path, metric: str, trained: str = "") -> Path:
-    """Write a jury with one member by hand; `trained` is the metric of its recorded identity."""
-    usual = trained or metric
-    write_jury(path, single(usual, identity(Member(usual).scorer(), {}), center=3.0))
-    document = json.loads(path.read_text())
-    document["members"][0]["metric"] = metric
-    path.write_text(json.dumps(document))
-    return path
+def members(path: Path, *metrics: str) -> str:
+    """Write a list of members, and return its name."""
+    path.write_text("".join(f"{metric}\n" for metric in metrics))
+    return str(path)
 
 
 @pytest.mark.parametrize(
@@ -159,19 +147,29 @@ def test_a_server_that_wants_a_key(serve: Serve, corpus: Corpus, runtime: Runtim
         load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, named)
 
 
-def test_a_jury_does_not_choose_the_server(serve: Serve, corpus: Corpus, tmp_path: Path) -> None:
+def test_a_list_of_members_does_not_choose_the_server(serve: Serve, tmp_path: Path) -> None:
     server = serve()
-    hostile = f"llm-s:model=tiny,base_url={server.url}"
-    file = jury(tmp_path / "x.json", hostile)
+    file = members(tmp_path / "x.txt", f"llm-s:model=tiny,base_url={server.url}")
     for allow in (False, True):
         with pytest.raises(OptionError, match=r"names a server .*--base-url"):
-            load("jury", file=str(file), allow_judges=allow)
+            load("jury", equal=file, allow_judges=allow)
     private = tmp_path / "private.tsv"
     private.write_text("a\tsecret\tb\n")
-    file = jury(tmp_path / "y.json", f"llm-s:model=tiny,context={private}", "llm-s:model=tiny")
-    with pytest.raises(OptionError, match=r"names a file whose lines would be sent"):
-        load("jury", file=str(file), allow_judges=True, base_url=server.url)
+    for metric, words in (
+        (f"llm-s:model=tiny,context={private}", "names a file whose lines would be sent"),
+        ("errant:valid=edit-verdict[model=tiny]", "names a judge of edits"),
+    ):
+        file = members(tmp_path / "y.txt", metric)
+        with pytest.raises(OptionError, match=words):
+            load("jury", equal=file, allow_judges=True, base_url=server.url)
     assert not server.bodies
+
+
+def test_no_signature_of_a_sum_has_the_key_of_an_address(corpus: Corpus) -> None:
+    judge = "llm-s:base_url=http://user:SECRET@127.0.0.1:9/v1,model=m"
+    signature = str(load("jury", equal=judge).signature(corpus))
+    assert "127.0.0.1:9/v1" in signature
+    assert "SECRET" not in signature
 
 
 def test_a_judge_needs_consent_and_then_asks_the_named_server(
@@ -181,13 +179,12 @@ def test_a_judge_needs_consent_and_then_asks_the_named_server(
     for number, metric in enumerate(
         ("llm-s:model=tiny", f"llm-s:model=tiny,base_url={hostile.url}")
     ):
-        file = str(jury(tmp_path / f"{number}.json", metric))
+        file = members(tmp_path / f"{number}.txt", metric)
         with pytest.raises(OptionError, match=r"need your consent:\n  llm-s.*\n.*--allow-judges"):
-            load("jury", file=file, base_url=named.url)
-        scorer = load("jury", file=file, allow_judges=True, base_url=named.url)
+            load("jury", equal=file, base_url=named.url)
+        scorer = load("jury", equal=file, allow_judges=True, base_url=named.url)
         scorer.score_corpus(corpus, runtime)
-        assert scorer.settings() == {"file": file}
-    assert len(named.bodies) == 3  # the answers to the second jury are stored
+    assert len(named.bodies) == 3  # the answers to the second sum are stored
     assert not hostile.bodies
 
 
@@ -198,26 +195,15 @@ def test_scores_outside_the_folder_need_consent_and_no_error_quotes_them(
     private.write_text("root:x:0:0:a secret\nanother\n")
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "near.txt").write_text(private.read_text())
-    file = str(jury(tmp_path / "shared" / "x.json", f"scores:file={private}"))
+    file = members(tmp_path / "shared" / "x.txt", f"scores:file={private}")
     with pytest.raises(OptionError, match=r"need your consent:\n.*reads .*private\.txt, outside"):
-        load("jury", file=file)
-    near = str(jury(tmp_path / "shared" / "y.json", f"scores:file={tmp_path}/shared/near.txt"))
-    for scorer in (load("jury", file=near), load("jury", file=file, allow_judges=True)):
+        load("jury", equal=file)
+    near = members(tmp_path / "shared" / "y.txt", f"scores:file={tmp_path}/shared/near.txt")
+    for scorer in (load("jury", equal=near), load("jury", equal=file, allow_judges=True)):
         with pytest.raises(InputError, match="these scores cannot be used here") as refused:
             scorer.score_corpus(corpus)
         assert "x:0:0" not in str(refused.value)
         assert "another" not in str(refused.value)
-
-
-def test_a_jury_that_was_trained_with_a_server_keeps_no_address(tmp_path: Path) -> None:
-    member = Member("llm-s:model=a,base_url=http://user:key@host/v1,criterion=fluency")
-    recorded = identity(member.scorer(), {})
-    model = single(member.metric, recorded)
-    write_jury(tmp_path / "x.json", model)
-    text = (tmp_path / "x.json").read_text()
-    assert "host" not in text
-    assert "llm-s:model=a,criterion=fluency" in text
-    assert load("jury", file=str(tmp_path / "x.json"), allow_judges=True).name == "jury"
 
 
 def test_consent_lists_every_member_of_a_panel_on_a_line_of_its_own(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ class Training(Study):
                     "machine), or less if it stops early,"
                 )
         table = Table(columns, effort.parts, name="parts")
-        text = f"The training {time} on {rehearsed(effort.parts)}; nothing was written.\n"
+        text = f"The training {time} on {_rehearsed(effort.parts)}; nothing was written.\n"
         return Result((table,), facts, text=text)
 
     def run(self, work: Work) -> Result:
@@ -290,7 +290,7 @@ class RatedTraining(Training):
         return data
 
 
-def rehearsed(parts: Sequence[Mapping[str, Any]]) -> str:
+def _rehearsed(parts: Sequence[Mapping[str, Any]]) -> str:
     """Return the size of each part of the data in words: `train (24 rows) and dev (8 rows)`."""
     texts = []
     for name, *counts in (part.items() for part in parts):

@@ -26,7 +26,6 @@ ROWS = '{"output": "a b", "source": "a c", "fluency": 3}\n'
 SCORE = ["score", "source.txt", "mine.txt", "-m"]
 GLEU = [*SCORE, "gleu", "-r"]
 GIVEN = [*SCORE, "scores:file=x.csv"]
-JURY = [*SCORE, "jury:file=x.json", "-r", "ref.txt"]
 TRAIN = ["train", "some", "x.jsonl", "-o", "out", "--encoder", "embedded", "--leakage", "none"]
 MINE = ["compare", "mine", "-m", "gleu"]
 
@@ -44,7 +43,7 @@ def annotator(number: str) -> str:
         ("x.csv", TABLE + "mine,1," + "1" * 2_000_000, GIVEN, "x.csv, line 2: not CSV (a cell of"),
         ("x.csv", f"{TABLE}mine,{NINES},1\n", GIVEN, "a whole number from 1 to 100000000"),
         ("x.csv", TABLE + "mine,1," + "9" * 400 + "\n", GIVEN, "a score as a finite number"),
-        ("x.json", DEEP, JURY, "nested deeper"),
+        ("x.json", DEEP, [*GLEU, "x.json"], "nested deeper"),
         ("x.jsonl", ROWS.replace("3", NINES), TRAIN, "line 1: has an integer of thousands"),
         ("mine/judgments.csv", OWN + f"1,a,{NINES}\n", MINE, "a whole number from 1 to"),
         ("mine/judgments.csv", OWN + f"1,{'b' * 9_000},1\n", MINE, "column system: 'bbb"),
@@ -167,24 +166,6 @@ def test_statistics_of_another_metric_are_refused(shell: Shell) -> None:
     status, _, err = shell(*words)
     assert status == 2
     assert "its statistics are not those of gleu" in err
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"metric": "jury:file=x.json"}, "a jury cannot be a member of a jury"),
-        ({"weight": 1e300}, "numbers of gleu cannot be used"),
-        ({"identity": {"extra": [1]}}, "identity.extra is [1]; expected an object"),
-    ],
-)
-def test_a_changed_jury_is_refused(shell: Shell, change: dict[str, object], message: str) -> None:
-    member = {"metric": "gleu", "references": "", "center": 0, "scale": 1, "weight": 1}
-    record = {"format": "gecjury-jury/1", "record": {}, "sources": []}
-    members = [member | {"identity": {}} | change]
-    shell.write("x.json", json.dumps(record | {"members": members}))
-    status, _, err = shell(*JURY)
-    assert status == 2
-    assert message in err
 
 
 @pytest.mark.parametrize("option", [["-m", "gleu", "-r"], ["-m", "m2", "--m2"]])

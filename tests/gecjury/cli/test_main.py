@@ -299,7 +299,7 @@ def test_metrics(shell: Shell) -> None:
     needs = {name: rows[name]["needs"] for name in ("impara", "asano", "jury", "scores")}
     assert needs == {
         **dict.fromkeys(("impara", "asano"), "model (model=…)"),
-        "jury": "model (file=…)",
+        "jury": "metrics (equal=…)",
         "scores": "scores (file=…)",
     }
     assert all(row["summary"] for row in rows.values())

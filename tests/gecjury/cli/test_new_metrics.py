@@ -79,7 +79,7 @@ COMMANDS = [
     "estimate sample -m {} --html page.html",
     "explain source.txt mine.txt -r ref.txt -m {} --attribution remove --format json",
     "analyse scatter sample -m {}",
-    "train jury sample -m {} -m green -o my.jury",
+    "score source.txt mine.txt -r ref.txt -m jury:equal={}+green",
 ]
 # What needs a part of a metric that a function does not have, or data that is not here.
 REFUSED = {

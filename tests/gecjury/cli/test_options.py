@@ -38,12 +38,12 @@ from tests.shell import (
             "green: unit='1': expected one of word, char, line\n",
         ),
         (
-            ["train", "some", "x.csv", "-o", "x", "--exclude"],
-            "--exclude is an option of `train jury`: `train some` does not read it",
+            ["train", "some", "x.csv", "-o", "x", "--pairs"],
+            "--pairs is an option of `train impara`: `train some` does not read it",
         ),
         (
-            ["train", "jury", "sample", "-m", "green", "-o", "x.json", "--compact"],
-            "--compact is an option of `train some`: `train jury` does not read it",
+            ["train", "impara", "x.csv", "-o", "x", "--compact"],
+            "--compact is an option of `train some`: `train impara` does not read it",
         ),
         ([*SCORE, "-r", "ref.txt", "--cache", "ref.txt"], "--cache ref.txt: is a file; expected"),
         (["data", "fetch", "seeda", "--dry-run"], "`data fetch` does not read it"),

@@ -78,7 +78,6 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
     [
         ("train some", ("--column", "--kernel", "--device"), ("--pairs", "--model", "--folds")),
         ("train impara", ("--pairs", "--epochs"), ("--column", "--kernel", "--max-cost")),
-        ("train jury", ("--exclude", "--human"), ("--epochs", "--column", "--share")),
         ("m2 check", ("--format",), ("--output", "--annotator", "--device")),
         ("m2 retype", ("--tagger", "--workers"), ("--annotator",)),
         ("data fetch", ("--data",), ("--device", "--dry-run", "--max-cost")),
@@ -109,7 +108,7 @@ def test_help_lists_only_the_options_that_the_command_reads(
         ),
         (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
         # It must not be read as an abbreviation of --batch-size.
-        (["train", "some", "x", "--batch"], "--batch is an option of `train jury`"),
+        (["train", "some", "x", "--batch"], "--batch is an option of `score`, `rank`"),
         (["explain", "a b", "a c", "--dry-run"], "--dry-run is an option of `score`, `rank`"),
     ],
 )
@@ -151,7 +150,7 @@ def test_the_encoder_of_pt_errant_has_one_name(shell: Shell) -> None:
     for name in ("pt-errant", "pt-m2"):
         old, new = load(f"{name}:model=embedded"), load(f"{name}:encoder=embedded")
         assert old == new
-        assert new.settings()["model"] == "embedded"  # as in existing score files and juries
+        assert new.settings()["model"] == "embedded"  # as in existing score files
         assert load(name, encoder="embedded") == new
         rows = shell("metrics", name, "--format", "tsv")[1]
         assert "encoder" in rows

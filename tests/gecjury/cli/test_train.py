@@ -492,13 +492,3 @@ def test_a_dry_run_measures_learning_only_where_something_learns(
     command = ["train", "some", str(data), "-o", str(tmp_path / "some"), *COLUMNS, "--dry-run"]
     command += ["--kernel", "--encoder", encoder, "--leakage", "none", "--format", "json"]
     assert json.loads(shell.ended(*command)[0])["seconds"] > 0
-
-
-def test_a_dry_run_of_a_jury_counts_its_pairs(shell: Shell, tmp_path: Path) -> None:
-    file = tmp_path / "jury.json"
-    words = ["train", "jury", "sample", "-m", "green", "-m", "changes", "-o", str(file)]
-    (part,) = json.loads(shell.ended(*words, "--dry-run", "--format", "json")[0])["parts"]
-    shell.ended(*words)
-    trained = json.loads(file.read_text())["record"]
-    assert part["pairs"] == trained["pairs"]
-    assert part["sources"] == trained["sources"]

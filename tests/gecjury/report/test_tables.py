@@ -141,7 +141,7 @@ LONG = "uot-errant:encoder=/models/all-mpnet-base-v2,layer=9,lambda1=0.25,poolin
 
 def test_signatures_below_a_table_are_numbered(capsys: pytest.CaptureFixture[str]) -> None:
     """The numbers assign them to metrics; a signature stays on one line and can be copied."""
-    signatures = ["green|n=4|" + "x" * 150, "jury|file=my jury.json|" + "y" * 150]
+    signatures = ["green|n=4|" + "x" * 150, "jury|equal=my members.txt|" + "y" * 150]
     rows = [
         {"metric": metric, "system": system, "signature": signature}
         for metric, signature in zip(("green", LONG), signatures, strict=True)

@@ -159,7 +159,7 @@ def test_with_consent_a_study_sends_no_key_to_its_own_server(
 
 def test_a_list_that_names_itself_is_refused(place: Path) -> None:
     (place / "members.txt").write_text("gleu\njury:equal=members.txt\n")
-    with pytest.raises(OptionError, match="cannot be a member of a jury"):
+    with pytest.raises(OptionError, match="cannot be a member of a sum"):
         does("jury:equal=members.txt")
 
 

@@ -15,7 +15,6 @@ import gecjury
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.jury.model import JuryModel, TrainedMember, identity, write_jury
 from gecjury.scoring.score_files import score_with_files, write_table
 from gecjury.scoring.scores import ScoreTable
 from tests.shell import Shell
@@ -270,29 +269,3 @@ def test_given_scores_are_on_the_page_and_in_rank(shell: Shell) -> None:
     rows = shell.rows("rank", "source.txt", "mine.txt", "ref.txt", "-m", "scores:file=two.tsv")
     assert [row["system"] for row in rows] == ["ref", "mine"]
     assert rows[0]["ci95"] is not None
-
-
-def test_given_scores_can_be_members_of_a_jury(write: Write, tmp_path: Path) -> None:
-    file = write("a.tsv", LONG)
-    scorers = gecjury.load("scores", file=file), gecjury.load("changes")
-    names, numbers = (f"scores:file={file}", "changes"), ((1.0, 2.0, 1.0), (1.0, 1.0, 0.0))
-    members = tuple(
-        TrainedMember(
-            metric,
-            center=center,
-            scale=scale,
-            weight=weight,
-            identity=identity(scorer, scorer.extra_signature(Runtime())),
-        )
-        for metric, scorer, (center, scale, weight) in zip(names, scorers, numbers, strict=True)
-    )
-    assert file not in json.dumps([member.identity for member in members])
-    model = JuryModel(members=members, record={}, sources=())
-    write_jury(tmp_path / "jury.json", model)
-    jury = gecjury.load("jury", file=str(tmp_path / "jury.json"))
-    assert jury.fixed
-    table = jury.score_corpus(CORPUS)
-    np.testing.assert_allclose(table.sentences, 1 / (1 + np.exp((1 - np.array(EXPECTED)) / 2)))
-    write("a.tsv", LONG.replace("0.5", "0.6"))
-    with pytest.raises(OptionError, match="trained with another model of it"):
-        gecjury.load("jury", file=str(tmp_path / "jury.json")).score_corpus(CORPUS)

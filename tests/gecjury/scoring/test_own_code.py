@@ -298,7 +298,7 @@ def test_an_argument_called_references_gets_the_references(file: Path) -> None:
     assert scorer.score(["a"], ["a"], [["a"], ["b"]]).totals[0] == 2.0
 
 
-def test_no_file_of_results_or_juries_runs_code(file: Path, shell: Shell) -> None:
+def test_no_file_of_results_or_members_runs_code(file: Path, shell: Shell) -> None:
     """Metric names in files written by others must not import a file without consent."""
     file.write_text("raise SystemExit('it ran')", encoding="utf-8")
     assert paper_of(f"{file}:f") is None
