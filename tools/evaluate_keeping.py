@@ -4,7 +4,8 @@
 
 The outputs of SEEDA's base systems are rows; each condition keeps some of them without using
 references. A random part has the same number of rows, drawn from all or, if the condition contains
-`changes`, from those that satisfy that part. The table is docs/measured/statistics-keeping.csv.
+`changes`, from those that satisfy that part. Its table is `keeping` in
+docs/measured/statistics.csv.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from xml.etree.ElementTree import tostring
 
 from gecjury.report.colours import FAMILY_COLOURS
 from gecjury.report.page.svg import marker
-from tools.measured import table
+from tools.measured import lines
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,11 @@ def rows() -> Iterator[tuple[str, list[Row]]]:
     Raises:
         KeyError: the table lacks a metric.
     """
+    view = "base; S; "
     measured = {
-        row["metric"]: [float(row[key]) for key in ("accuracy", "accuracy_low", "accuracy_high")]
-        for row in [*table("seeda-sums"), *table("seeda")]
-        if (row["systems"], row["judgments"]) == ("base", "S") and row["accuracy_low"]
+        line["row"].removeprefix(view): [float(line[key]) for key in ("value", "low", "high")]
+        for line in [*lines("seeda", "sums"), *lines("seeda", "metrics")]
+        if line["row"].startswith(view) and line["statistic"] == "accuracy" and line["low"]
     }
     for family, names in _MEASURED.items():
         known = [Row(label, measured[n][0], tuple(measured[n][1:])) for n, label in names.items()]

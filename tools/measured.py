@@ -1,4 +1,4 @@
-"""Read the tables of docs/measured: CSV files that begin with the commands that made them."""
+"""Read docs/measured: one CSV file a page, one number a line."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ import csv
 import re
 from pathlib import Path
 
-__all__ = ["FOLDER", "commands", "table"]
+__all__ = ["COLUMNS", "FOLDER", "Line", "commands", "figures", "lines", "shown"]
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "measured"
+COLUMNS = ("page", "table", "row", "statistic", "value", "low", "high", "n", "command")
+
+Line = dict[str, str]
+"""A line of a file, by column."""
 
 
-def commands(name: str) -> list[str]:
-    """Return the command lines of gecjury in the first line of a table, without the program.
-
-    A line with remarks, in parentheses or after a colon, is for readers and has none.
-    """
-    first = _lines(name)[0].removeprefix("# ")
-    parts = [] if re.search(r"\(|: ", first) else re.split(" && |; ", first)
-    return [part.removeprefix("gecjury ") for part in parts if part.startswith("gecjury ")]
+def lines(page: str, table: str = "") -> list[Line]:
+    """Return the lines of a page's file, or of one of its tables."""
+    with (FOLDER / f"{page}.csv").open(encoding="utf-8", newline="") as file:
+        return [line for line in csv.DictReader(file) if table in ("", line["table"])]
 
 
-def table(name: str) -> list[dict[str, str]]:
-    """Return the rows of a table, by heading."""
-    return list(csv.DictReader(line for line in _lines(name) if not line.startswith("#")))
+def figures(page: str, table: str) -> dict[tuple[str, str], Line]:
+    """Return the lines of a table by row and statistic."""
+    return {(line["row"], line["statistic"]): line for line in lines(page, table)}
 
 
-def _lines(name: str) -> list[str]:
-    return (FOLDER / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+def commands(page: str, table: str = "") -> list[str]:
+    """Return the command lines that made the figures, each once."""
+    found = [line["command"] for line in lines(page, table)]
+    return list(dict.fromkeys(part for each in found if each for part in each.split(" && ")))
+
+
+def shown(number: str) -> str:
+    """Return a number as pages print it: `−.271` for `-0.271`."""
+    return re.sub(r"^(-?)0\.", r"\1.", number).replace("-", "−")

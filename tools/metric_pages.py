@@ -17,7 +17,7 @@ from gecjury.scoring.options import metric_options
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import ReadsText, Scorer, required_options
 from gecjury.scoring.signature import Signature
-from tools.measured import table
+from tools.measured import figures, shown
 
 __all__ = ["MetricPage", "agreement", "metric_page", "metrics_index", "told"]
 
@@ -26,7 +26,7 @@ _RANGE = re.compile(
 )
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _SEEDA = "measured/seeda.md"
-_COLUMNS = [(systems, judgments) for systems in ("base", "fluency") for judgments in ("E", "S")]
+_COLUMNS = ("base; E", "base; S", "fluency; E", "fluency; S")
 """The columns of a page's table of agreement."""
 _KINDS = {
     "guides": "Guide",
@@ -136,11 +136,14 @@ def told() -> Mapping[str, Mapping[str, Any]]:
 
 def agreement(name: str) -> tuple[str, dict[str, list[str]]] | None:
     """Return the first setting of a metric measured on SEEDA, and its figures by statistic."""
-    rows = {(row["metric"], row["systems"], row["judgments"]): row for row in table("seeda")}
-    for spec, *_ in rows:
+    found = figures("seeda", "metrics")
+    for row, _ in found:
+        spec = row.split("; ")[-1]
         if re.fullmatch(rf"{re.escape(name)}(:.*)?", spec):
             return spec, {
-                statistic: [rows[spec, *column][statistic].replace("-", "−") for column in _COLUMNS]
+                statistic: [
+                    shown(found[f"{column}; {spec}", statistic]["value"]) for column in _COLUMNS
+                ]
                 for statistic in ("accuracy", "r")
             }
     return None

@@ -16,7 +16,6 @@ from gecjury.cli.parsers import leaves
 from gecjury.scoring.registry import load
 from tests.documented import PAGES, command_lines, variants
 from tests.shell import FIXED, SOURCE, Shell
-from tools.measured import FOLDER, commands
 
 # --- documented command lines ------------------------------------------------------------------
 
@@ -53,7 +52,6 @@ def test_command_lines_in_running_text_use_existing_names(
 ) -> None:
     lines = [line for page in PAGES for line in quoted_lines(page.read_text(encoding="utf-8"))]
     assert len(lines) > 15
-    lines += [line for path in FOLDER.glob("*.csv") for line in commands(path.stem)]
     for words in (words for line in lines for words in variants(line) if words[0] in COMMANDS):
         if len(words) > 1 and words[1] in ("KIND", "TARGET", "ACTION"):
             continue
