@@ -22,7 +22,8 @@ from gecjury.benchmarks.data_folder import open_data  # noqa: E402
 from gecjury.benchmarks.load import load_benchmark  # noqa: E402
 from gecjury.core.errors import GecjuryError  # noqa: E402
 from gecjury.core.runtime import Runtime  # noqa: E402
-from gecjury.corpus.corpus import Corpus, corpus_of_texts  # noqa: E402
+from gecjury.corpus.corpus import Corpus  # noqa: E402
+from gecjury.corpus.texts import corpus_of_texts  # noqa: E402
 from gecjury.refless.data.rated_sets import read_named, split_by_source  # noqa: E402
 from gecjury.scoring.registry import METRICS, load  # noqa: E402
 from gecjury.scoring.scorer import required_options  # noqa: E402

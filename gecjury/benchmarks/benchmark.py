@@ -24,17 +24,12 @@ from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
 from gecjury.core.errors import DataError, InputError, OptionError
-from gecjury.corpus.corpus import (
-    Corpus,
-    Group,
-    Version,
-    filled_references,
-    fingerprint,
-    meant_references,
-)
+from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.reading import read_versions
+from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.languages.language import ENGLISH, Language
+from gecjury.corpus.references import filled_references, meant_references
 from gecjury.stats.counts import defined_mean
 
 Columns = Mapping[str, Mapping[str, float]]

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import read_text, standard_input_kept
 from gecjury.core.wording import named_lines
-from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.forms import looks_like_matches
 from gecjury.corpus.files.gold import have_types, named_types, other_types
@@ -31,6 +31,7 @@ from gecjury.corpus.files.reading import (
 from gecjury.corpus.languages.language import unparted_note
 from gecjury.corpus.lines import Layout, layout
 from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
+from gecjury.corpus.references import NO_REFERENCE, filled_references
 from gecjury.corpus.tokens import looks_raw, raw_share, signs_note
 
 # Share of tokens above which a warning is given. It separates the real benchmarks (all below) from

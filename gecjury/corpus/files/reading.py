@@ -24,15 +24,7 @@ from typing import Any, Literal
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import FileLines, parse_json, read_lines, shown_path
 from gecjury.core.wording import listed
-from gecjury.corpus.corpus import (
-    NO_REFERENCE,
-    Corpus,
-    Version,
-    filled_references,
-    gold_versions,
-    meant_references,
-    wrong_count,
-)
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.aligned import ESSAY, aligned, row_ids
 from gecjury.corpus.files.essays import parse_essays
 from gecjury.corpus.files.forms import (
@@ -49,7 +41,14 @@ from gecjury.corpus.files.gold import join_annotators
 from gecjury.corpus.files.matches import corrected_version, read_matches
 from gecjury.corpus.files.rows import Table, read_table
 from gecjury.corpus.languages.language import Language, language_of
+from gecjury.corpus.lines import wrong_count
 from gecjury.corpus.m2 import M2Sentence, parse_m2
+from gecjury.corpus.references import (
+    NO_REFERENCE,
+    filled_references,
+    gold_versions,
+    meant_references,
+)
 from gecjury.corpus.sentences import split_corpus
 from gecjury.corpus.tokens import edited_sources, in_language, looks_raw
 
@@ -155,7 +154,7 @@ def align_reference(
     """Return the versions of a reference file by the ids of the source, with their meaning.
 
     Lines without a reference are among `Version.borrowed`: see
-    `gecjury.corpus.corpus.meant_references` and `filled_references`.
+    `gecjury.corpus.references.meant_references` and `filled_references`.
 
     Args:
         source: the texts that were corrected.
@@ -205,8 +204,8 @@ def read_corpus(
     """Read the files of one evaluation and check that they belong together.
 
     Edits of one annotator that overlap are kept in references and gold, and reported in the notes
-    of scores (`Corpus.remarks`); in a hypothesis they are refused. Matches of a grammar checker
-    (`gecjury.corpus.files.matches`) are a hypothesis, too.
+    of scores (`gecjury.corpus.remarks`); in a hypothesis they are refused. Matches of a grammar
+    checker (`gecjury.corpus.files.matches`) are a hypothesis, too.
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
