@@ -145,14 +145,19 @@ class Benchmark:
         return np.array([columns[kind][name] for name in self.corpus.names])
 
     @property
+    def overall(self) -> str:
+        """The aspect of `segment_scores`: the mean of the aspects, or the only rating."""
+        return "mean" if self.ratings else "rating"
+
+    @property
     def rated(self) -> Mapping[str, NDArray[np.float64]]:
-        """Mean ratings by aspect, their mean (`rating`, `mean`) last; empty without ratings.
+        """Mean ratings by aspect, and of the `overall` one; empty without ratings.
 
         Tables have the shape (systems, sentences), NaN where there is no rating.
         """
         if self.segment_scores is None:
             return {}
-        return {**self.ratings, "mean" if self.ratings else "rating": self.segment_scores}
+        return {**self.ratings, self.overall: self.segment_scores}
 
     @property
     def judged_whole(self) -> bool:

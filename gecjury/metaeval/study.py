@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -235,7 +236,7 @@ class Study:
             sentences: systems × sentences.
             corpus_scores: the metric's own corpus scores.
         """
-        key = id(sentences), id(corpus_scores)
+        key = _content(sentences), _content(corpus_scores)
         if key not in self._system_scores:
             how = self.settings
             scores = np.full(len(sentences), np.nan)
@@ -247,12 +248,11 @@ class Study:
                 opponents=self.opponents,
                 seed=how.seed,
             )
-            # Keep both tables alive, so that no other arrays get their ids.
-            self._system_scores[key] = settled(scores), sentences, corpus_scores
-        return self._system_scores[key][0]
+            self._system_scores[key] = settled(scores)
+        return self._system_scores[key]
 
     @cached_property
-    def _system_scores(self) -> dict[tuple[int, int], tuple[FloatArray, ...]]:
+    def _system_scores(self) -> dict[tuple[bytes, bytes], FloatArray]:
         return {}
 
     @property
@@ -332,17 +332,16 @@ class Study:
             view: view of the judgments that decide the pairs compared and their sentences.
             sentences: a metric's scores, systems × sentences; None for the humans' own p.
         """
-        if (view, id(sentences)) not in self._confidences:
+        key = view, b"" if sentences is None else _content(sentences)
+        if key not in self._confidences:
             wanted = self._differences[view]
             assert wanted is not None  # callers check this
             scores = None if sentences is None else ScoreDifferences(sentences)
-            p = confidences(wanted, scores, self._signs)
-            # Keep the scores alive, so that no other array gets their id.
-            self._confidences[view, id(sentences)] = sentences, p
-        return self._confidences[view, id(sentences)][1]
+            self._confidences[key] = confidences(wanted, scores, self._signs)
+        return self._confidences[key]
 
     @cached_property
-    def _confidences(self) -> dict[tuple[View, int], tuple[FloatArray | None, FloatArray]]:
+    def _confidences(self) -> dict[tuple[View, bytes], FloatArray]:
         return {}
 
     @cached_property
@@ -546,6 +545,11 @@ class Study:
             for pairs in self.parts(view)
         )
         return pair_table(parts, size=len(self.benchmark.corpus.names), ties=self.settings.ties)
+
+
+def _content(scores: FloatArray) -> bytes:
+    """Return the key of scores in a cache, the same for arrays of the same numbers."""
+    return hashlib.sha256(scores.tobytes()).digest()
 
 
 def mean_by_rater(raters: Mapping[str, FloatArray]) -> FloatArray:
