@@ -224,19 +224,11 @@ def _examine(
     files += [("reference", path) for path in references]
     for role, path in files:
         try:
-            versions: Sequence[Version]
             if role == "hypothesis" and looks_like_matches(read_content(path)):
-                read_systems = read_corpus(source, [path], source_text=source_text).systems
-                versions = tuple(read_systems.values())
-            elif role == "hypothesis":
-                version = read_version(path)
-                if source_read is not None:
-                    version = aligned(source_read, str(source), str(path), version)
-                versions = (version,)
+                checked = read_corpus(source, [path], source_text=source_text)
+                versions = tuple(checked.systems.values())
             else:
-                versions = read_versions(path, overlaps="keep")
-                if source_read is not None:
-                    versions = align_reference(source_read, str(source), str(path), versions)
+                versions = _versions(role, path, str(source), source_read)
         except InputError as error:
             add(path, ("error", str(error)))
             continue
@@ -247,7 +239,7 @@ def _examine(
                 "sentences at edits refuse the file, others use them as they are"
             )
             add(path, ("warning", message))
-        read[role][str(path)] = tuple(versions)
+        read[role][str(path)] = versions
     _fill(read["reference"], str(source), add)
     for role, path in files:
         for version in read[role].get(str(path), ()):
@@ -260,6 +252,19 @@ def _examine(
         for file, versions in read["reference"].items():
             add(file, *_other_scheme(versions))
     return reports, errors_first(findings)
+
+
+def _versions(
+    role: Role, path: str | Path, where: str, source: Version | None
+) -> tuple[Version, ...]:
+    """Return the versions of a file in the order of the source; None if that could not be read."""
+    if role == "reference":
+        versions = read_versions(path, overlaps="keep")
+        return (
+            versions if source is None else (*align_reference(source, where, str(path), versions),)
+        )
+    version = read_version(path)
+    return (version if source is None else aligned(source, where, str(path), version),)
 
 
 def _fill(read: dict[str, tuple[Version, ...]], source: str, add: Callable[..., None]) -> None:

@@ -633,7 +633,7 @@ class _Together:
         comparison = self.comparisons[task.benchmark]
         study, tables = comparison.study, comparison.tables
         if task.statistic == "spa":
-            wanted = study.human_differences(task.human)
+            wanted = study.human_differences[task.human]
             assert wanted is not None  # otherwise `checked` has refused the statistic
             return soft_swaps(wanted, tables[one].sentences, tables[two].sentences)
         if task.level == "system":
