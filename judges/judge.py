@@ -381,7 +381,7 @@ def _prompt_parts(judge: Judge, language: Language) -> dict[str, str]:
     extra = {"prompt": judge.wording(language).id}
     if judge.context not in ("corpus", "neighbours", "none"):
         from gecjury.core.textfiles import read_lines
-        from gecjury.corpus.corpus import fingerprint
+        from gecjury.corpus.fingerprints import fingerprint
 
         extra["context"] = fingerprint(read_lines(judge.context))[:8]
     return extra | (extraction_parts(language) if judge.shows_edits else {})

@@ -14,6 +14,7 @@ from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
+from gecjury.corpus.references import refuse_overlaps
 from gecjury.extraction.extract import CorpusEdits, corpus_edits
 from gecjury.extraction.retyping import GoldTypes, is_retyped, typed_corpus_edits
 from gecjury.extraction.taggers import extraction_signature
@@ -271,7 +272,7 @@ class EditMetric(Scorer):
         super().check(corpus)
         # Checked first, because extraction may take minutes.
         if self.apart:
-            corpus.refuse_overlaps(self.name)
+            refuse_overlaps(corpus, self.name)
         extraction_signature(corpus.language.tagger_for(self.tagger))
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:

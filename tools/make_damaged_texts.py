@@ -279,8 +279,8 @@ def false_alarms(texts: Sequence[Text], *, verbose: bool) -> None:
 def scores(texts: Sequence[Text], data: Path, others: Mapping[str, Sequence[str]]) -> None:
     """Print mean scores of clean, damaged and repaired texts, as Markdown."""
     import gecjury
-    from gecjury.corpus.corpus import gold_versions
     from gecjury.corpus.files.reading import read_gold
+    from gecjury.corpus.references import gold_versions
     from gecjury.corpus.texts import corpus_of_texts
 
     official = gold_versions(read_gold(data / "conll14/official-2014.combined.m2"))

@@ -24,17 +24,12 @@ from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
 from gecjury.core.errors import DataError, InputError, OptionError
-from gecjury.corpus.corpus import (
-    Corpus,
-    Group,
-    Version,
-    filled_references,
-    fingerprint,
-    meant_references,
-)
+from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.reading import read_versions
+from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.languages.language import ENGLISH, Language
+from gecjury.corpus.references import filled_references, meant_references
 from gecjury.stats.counts import defined_mean
 
 Columns = Mapping[str, Mapping[str, float]]
@@ -150,14 +145,19 @@ class Benchmark:
         return np.array([columns[kind][name] for name in self.corpus.names])
 
     @property
+    def overall(self) -> str:
+        """The aspect of `segment_scores`: the mean of the aspects, or the only rating."""
+        return "mean" if self.ratings else "rating"
+
+    @property
     def rated(self) -> Mapping[str, NDArray[np.float64]]:
-        """Mean ratings by aspect, their mean (`rating`, `mean`) last; empty without ratings.
+        """Mean ratings by aspect, and of the `overall` one; empty without ratings.
 
         Tables have the shape (systems, sentences), NaN where there is no rating.
         """
         if self.segment_scores is None:
             return {}
-        return {**self.ratings, "mean" if self.ratings else "rating": self.segment_scores}
+        return {**self.ratings, self.overall: self.segment_scores}
 
     @property
     def judged_whole(self) -> bool:

@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.files.reading import read_corpus, system_name
     from gecjury.corpus.m2 import M2Sentence, format_m2, m2_annotations
+    from gecjury.corpus.remarks import remarks_on
     from gecjury.extraction.extract import corpus_edits
     from gecjury.extraction.taggers import extraction_signature
     from gecjury.report.tables import print_table
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     files = args.corrections
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(files)}
     corpus = read_corpus(args.source, systems, lang=language, source_text=args.source_text)
-    for remark in () if args.quiet else corpus.remarks(()):
+    for remark in () if args.quiet else remarks_on(corpus, ()):
         tell(as_note(remark))
     edits = corpus_edits(corpus, corpus.language.tagger, runtime_from(args))
     blocks = []

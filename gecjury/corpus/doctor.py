@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import read_text, standard_input_kept
 from gecjury.core.wording import named_lines
-from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.forms import looks_like_matches
 from gecjury.corpus.files.gold import have_types, named_types, other_types
@@ -31,6 +31,7 @@ from gecjury.corpus.files.reading import (
 from gecjury.corpus.languages.language import unparted_note
 from gecjury.corpus.lines import Layout, layout
 from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
+from gecjury.corpus.references import NO_REFERENCE, filled_references
 from gecjury.corpus.tokens import looks_raw, raw_share, signs_note
 
 # Share of tokens above which a warning is given. It separates the real benchmarks (all below) from
@@ -223,19 +224,11 @@ def _examine(
     files += [("reference", path) for path in references]
     for role, path in files:
         try:
-            versions: Sequence[Version]
             if role == "hypothesis" and looks_like_matches(read_content(path)):
-                read_systems = read_corpus(source, [path], source_text=source_text).systems
-                versions = tuple(read_systems.values())
-            elif role == "hypothesis":
-                version = read_version(path)
-                if source_read is not None:
-                    version = aligned(source_read, str(source), str(path), version)
-                versions = (version,)
+                checked = read_corpus(source, [path], source_text=source_text)
+                versions = tuple(checked.systems.values())
             else:
-                versions = read_versions(path, overlaps="keep")
-                if source_read is not None:
-                    versions = align_reference(source_read, str(source), str(path), versions)
+                versions = _versions(role, path, str(source), source_read)
         except InputError as error:
             add(path, ("error", str(error)))
             continue
@@ -246,7 +239,7 @@ def _examine(
                 "sentences at edits refuse the file, others use them as they are"
             )
             add(path, ("warning", message))
-        read[role][str(path)] = tuple(versions)
+        read[role][str(path)] = versions
     _fill(read["reference"], str(source), add)
     for role, path in files:
         for version in read[role].get(str(path), ()):
@@ -259,6 +252,19 @@ def _examine(
         for file, versions in read["reference"].items():
             add(file, *_other_scheme(versions))
     return reports, errors_first(findings)
+
+
+def _versions(
+    role: Role, path: str | Path, where: str, source: Version | None
+) -> tuple[Version, ...]:
+    """Return the versions of a file in the order of the source; None if that could not be read."""
+    if role == "reference":
+        versions = read_versions(path, overlaps="keep")
+        return (
+            versions if source is None else (*align_reference(source, where, str(path), versions),)
+        )
+    version = read_version(path)
+    return (version if source is None else aligned(source, where, str(path), version),)
 
 
 def _fill(read: dict[str, tuple[Version, ...]], source: str, add: Callable[..., None]) -> None:

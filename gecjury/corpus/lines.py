@@ -7,6 +7,7 @@ tokenised and raw text are alike, and languages without blanks need no tokeniser
 from __future__ import annotations
 
 import re
+import shlex
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,8 @@ from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import FileLines, shown_path
 from gecjury.core.wording import named_lines
 from gecjury.corpus.line_forms import Found, cut_off, key_of, without_forms
 
@@ -244,6 +247,29 @@ def layout(sources: Sequence[str], as_read: Sequence[str]) -> Layout:
     return Layout(
         sources, as_read, lines, forms, fences, steps, frozenset(rows[j] for j in walk.unfit)
     )
+
+
+def wrong_count(
+    name: str, lines: Sequence[str], source: str, sources: Sequence[str], *, files: bool
+) -> InputError:
+    """Return the error for a text that has more or fewer lines than its source.
+
+    Args:
+        lines: its lines; files that stay on disk are not searched for the place.
+        sources: lines of the source.
+        files: whether the names are those of files.
+    """
+    message = f"{name} has {len(lines)} lines, but {source} has {len(sources)}"
+    if isinstance(sources, FileLines) or isinstance(lines, FileLines):
+        return InputError(f"{message}: expected a line for each source line")
+    view = layout(sources, lines)
+    message = f"{message}; {view.refusal or next(view.messages)}"
+    if view.refusal or not files:
+        return InputError(message)
+    fill = ["--fill"] * any(place.kind == "dropped" for place in view.places)
+    paths = ["-" if text == shown_path("-") else text for text in (source, name)]
+    command = shlex.join(["gecjury", "check", *paths, "--fix", "FOLDER", *fill])
+    return InputError(f"{message}. `{command}` shows each place and writes a repaired copy")
 
 
 def misfit(sources: Sequence[str], lines: Sequence[str]) -> str:

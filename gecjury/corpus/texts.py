@@ -15,16 +15,15 @@ from itertools import filterfalse
 from typing import Any
 
 from gecjury.core.errors import InputError
-from gecjury.corpus.corpus import (
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.languages.language import Language, language_of
+from gecjury.corpus.m2 import M2Sentence
+from gecjury.corpus.references import (
     NO_REFERENCE,
-    Corpus,
-    Version,
     filled_references,
     gold_versions,
     meant_references,
 )
-from gecjury.corpus.languages.language import Language, language_of
-from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import edited_sources, in_language
 
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair

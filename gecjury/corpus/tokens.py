@@ -36,7 +36,7 @@ from typing import Any
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.core.textfiles import FileLines
-from gecjury.core.wording import listed
+from gecjury.core.wording import READING, listed
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import NOOP, Edit
 from gecjury.corpus.languages.detection import detected_language
@@ -314,7 +314,8 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
             f"raw text{' in ' * bool(raw)}{listed(raw)}: every text is cut into tokens by the "
             f"rules {rules} (--tokens space: as it is)",
         )
-    return replace(made, reading="; ".join(filter(None, notes)))
+    note = "; ".join(filter(None, notes))
+    return replace(made, reading_notes=(f"{READING}{note}",) if note else ())
 
 
 def edited_sources(

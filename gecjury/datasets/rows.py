@@ -11,8 +11,8 @@ import numpy as np
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
-from gecjury.corpus.corpus import has_mark, meant_reference
 from gecjury.corpus.files.forms import listed_texts
+from gecjury.corpus.references import has_mark, meant_reference
 from gecjury.datasets.files import open_rows, unchanged
 from gecjury.datasets.shards import InputFile, Job, Shard
 

@@ -26,7 +26,8 @@ import numpy as np
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, Version, fingerprint
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.tokens import SHOWING, in_language, settled
 from gecjury.datasets import folder as place

@@ -22,8 +22,9 @@ from gecjury.core.errors import InputError
 from gecjury.core.processes import serve_standard_streams
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, Version, empty_note, meant_references
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.languages.detection import language_note
+from gecjury.corpus.references import empty_note, meant_references
 from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader

@@ -132,7 +132,7 @@ def check_study(study: Study) -> None:
     for view in study.views:
         if level != "sentence" or not study.benchmark.rankings.get(view):
             continue
-        if not any(len(part.decided) for part in study.judged(view).parts()):
+        if not any(len(part.decided) for part in study.judged[view].parts()):
             raise InputError(
                 f"{study.benchmark.name}: no sentence has a judgment ({view}) that prefers one of "
                 f"the systems {', '.join(names)} to another; choose another set with --systems"
@@ -381,12 +381,12 @@ def _of_judgments(study: Study, view: View) -> list[str]:
                 "scores of different groups cannot be compared, so the correlations over all "
                 "systems mean nothing"
             )
-        if not any(len(part.decided) for part in study.judged(view).parts()):
+        if not any(len(part.decided) for part in study.judged[view].parts()):
             notes.append(
                 f"no judgment ({view}) prefers one of these systems to another: the sentence level "
                 "is not defined"
             )
-        repeated, opposite = count_repeats(study.judged(view))
+        repeated, opposite = count_repeats(study.judged[view])
         if repeated:
             notes.append(
                 f"{repeated} comparisons ({view}) were made more than once by one annotator, "

@@ -425,7 +425,7 @@ def _check_statistic(study: Study) -> None:
     """Refuse soft pairwise accuracy without judgments of single sentences."""
     settings = study.settings
     for view in study.views:
-        if settings.statistic == "spa" and study.human_differences(view) is None:
+        if settings.statistic == "spa" and study.human_differences[view] is None:
             raise OptionError(
                 f"{settings.statistic_option}: {study.benchmark.name} has no judgments of single "
                 f"sentences ({view}), which soft pairwise accuracy needs; use another statistic"

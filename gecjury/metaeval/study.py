@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -192,16 +193,12 @@ class Study:
         have decided them, and every metric ties them, so every metric would be right for free.
         """
         if view not in self._pairs:
-            self._pairs[view] = self.judged(view).whole()
+            self._pairs[view] = self.judged[view].whole()
         return self._pairs[view]
-
-    def judged(self, view: View) -> JudgedEntries:
-        """Return the judgments of `pairs` as the entries from which the pairs are built."""
-        return self._entries[view]
 
     def parts(self, view: View) -> Iterator[JudgmentPairs]:
         """Yield the pairs of `pairs` in their order, in parts if there are very many."""
-        judged = self.judged(view)
+        judged = self.judged[view]
         if len(judged) <= PAIRS_AT_ONCE:
             return self.pairs(view).parts()
         return judged.parts(PAIRS_AT_ONCE)
@@ -211,7 +208,8 @@ class Study:
         return {}
 
     @cached_property
-    def _entries(self) -> dict[View, JudgedEntries]:
+    def judged(self) -> Mapping[View, JudgedEntries]:
+        """The judgments of `pairs` by view, as the entries from which the pairs are built."""
         names = self.benchmark.corpus.names
         judged = {v: judged_entries(items, names) for v, items in self.benchmark.rankings.items()}
         if self.settings.ties == "calibrated":
@@ -235,7 +233,7 @@ class Study:
             sentences: systems × sentences.
             corpus_scores: the metric's own corpus scores.
         """
-        key = id(sentences), id(corpus_scores)
+        key = _content(sentences), _content(corpus_scores)
         if key not in self._system_scores:
             how = self.settings
             scores = np.full(len(sentences), np.nan)
@@ -247,12 +245,11 @@ class Study:
                 opponents=self.opponents,
                 seed=how.seed,
             )
-            # Keep both tables alive, so that no other arrays get their ids.
-            self._system_scores[key] = settled(scores), sentences, corpus_scores
-        return self._system_scores[key][0]
+            self._system_scores[key] = settled(scores)
+        return self._system_scores[key]
 
     @cached_property
-    def _system_scores(self) -> dict[tuple[int, int], tuple[FloatArray, ...]]:
+    def _system_scores(self) -> dict[tuple[bytes, bytes], FloatArray]:
         return {}
 
     @property
@@ -315,7 +312,7 @@ class Study:
 
         Humans and metric are tested on the sentences on which humans compared the two systems.
         """
-        wanted = self.human_differences(view)
+        wanted = self.human_differences[view]
         if wanted is None or self.few(view):
             return float("nan")
         p = self.confidence(view, sentences)
@@ -332,17 +329,16 @@ class Study:
             view: view of the judgments that decide the pairs compared and their sentences.
             sentences: a metric's scores, systems × sentences; None for the humans' own p.
         """
-        if (view, id(sentences)) not in self._confidences:
-            wanted = self._differences[view]
+        key = view, b"" if sentences is None else _content(sentences)
+        if key not in self._confidences:
+            wanted = self.human_differences[view]
             assert wanted is not None  # callers check this
             scores = None if sentences is None else ScoreDifferences(sentences)
-            p = confidences(wanted, scores, self._signs)
-            # Keep the scores alive, so that no other array gets their id.
-            self._confidences[view, id(sentences)] = sentences, p
-        return self._confidences[view, id(sentences)][1]
+            self._confidences[key] = confidences(wanted, scores, self._signs)
+        return self._confidences[key]
 
     @cached_property
-    def _confidences(self) -> dict[tuple[View, int], tuple[FloatArray | None, FloatArray]]:
+    def _confidences(self) -> dict[tuple[View, bytes], FloatArray]:
         return {}
 
     @cached_property
@@ -351,22 +347,19 @@ class Study:
         size = len(corpus.names)
         return soft_signs(len(corpus), seed=self.settings.seed, pairs=size * (size - 1) // 2)
 
-    def human_differences(self, view: View) -> Differences | None:
-        """Return how far humans prefer the first of two systems by sentence and pair.
+    @cached_property
+    def human_differences(self) -> Mapping[View, Differences | None]:
+        """How far humans prefer the first of two systems, by sentence and pair, for every view.
 
         These are differences of ratings if sentences were rated, and mean preferences if they were
         ranked. None if the view has neither.
         """
-        return self._differences[view]
-
-    @cached_property
-    def _differences(self) -> dict[View, Differences | None]:
         differences: dict[View, Differences | None] = dict.fromkeys(self.benchmark.views)
         for view in differences:
             if self.benchmark.segment_scores is not None:
                 differences[view] = ScoreDifferences(self.benchmark.segment_scores)
             elif self.benchmark.rankings.get(view):
-                judged, lines = self.judged(view), len(self.benchmark.corpus)
+                judged, lines = self.judged[view], len(self.benchmark.corpus)
                 # If many systems share a ranking, a table of cells is smaller than the pairs.
                 if len(judged) > max(PAIRS_AT_ONCE, judged.cells):
                     differences[view] = RankedDifferences(judged, lines)
@@ -435,8 +428,8 @@ class Study:
         ties = self.settings.ties == "calibrated"
         judged: dict[View, list[tuple[JudgmentPairs, IntArray]]] = {}
         for view, items in self.benchmark.rankings.items():
-            parts = self.annotated(view).repeated(within=False) if items else ()
-            if self.annotated(view) is not self.judged(view):
+            parts = self.annotated[view].repeated(within=False) if items else ()
+            if self.annotated[view] is not self.judged[view]:
                 # Raters' rankings are not those of the view, which has one item per sentence.
                 of_sentence = {item.sentence: number for number, item in enumerate(items)}
                 lines = range(len(self.benchmark.corpus))
@@ -461,19 +454,15 @@ class Study:
             for item in rank_ratings(ratings, corpus, f"rater {number + 1}")
         )
 
-    def annotated(self, view: View) -> JudgedEntries:
-        """Return `rankings_by_people` as entries; the result of `judged` if they are the same."""
-        if view not in self._annotated:
-            items, entries = self.rankings_by_people(view), self.judged(view)
-            if items is not self.benchmark.rankings[view]:
-                entries = judged_entries(items, self.benchmark.corpus.names)
-                entries = replace(entries, shared=self.settings.ties != "calibrated")
-            self._annotated[view] = entries
-        return self._annotated[view]
-
     @cached_property
-    def _annotated(self) -> dict[View, JudgedEntries]:
-        return {}
+    def annotated(self) -> Mapping[View, JudgedEntries]:
+        """The entries of `rankings_by_people` by view; those of `judged` if they are the same."""
+        annotated = dict(self.judged)
+        for view, rankings in self.benchmark.rankings.items():
+            if (items := self.rankings_by_people(view)) is not rankings:
+                entries = judged_entries(items, self.benchmark.corpus.names)
+                annotated[view] = replace(entries, shared=self.settings.ties != "calibrated")
+        return annotated
 
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
         """Return how well two different annotators agree on pairs of the corpus' systems.
@@ -482,7 +471,7 @@ class Study:
         """
         if not self.benchmark.rankings.get(view):
             return None
-        agreement = annotator_agreement(self.annotated(view))
+        agreement = annotator_agreement(self.annotated[view])
         if self.settings.ties == "calibrated":
             agreement = replace(agreement, accuracy=agreement.with_ties, decided=agreement.pairs)
         return agreement
@@ -546,6 +535,11 @@ class Study:
             for pairs in self.parts(view)
         )
         return pair_table(parts, size=len(self.benchmark.corpus.names), ties=self.settings.ties)
+
+
+def _content(scores: FloatArray) -> bytes:
+    """Return the key of scores in a cache, the same for arrays of the same numbers."""
+    return hashlib.sha256(scores.tobytes()).digest()
 
 
 def mean_by_rater(raters: Mapping[str, FloatArray]) -> FloatArray:

@@ -215,7 +215,7 @@ class Draws:
         return (self.study.human(view)[None], False) if drawn is None else (drawn, True)
 
     def _human(self, view: View, counts: FloatArray) -> FloatArray | None:
-        pairs = self.study.judged(view) if self.study.benchmark.rankings.get(view) else None
+        pairs = self.study.judged[view] if self.study.benchmark.rankings.get(view) else None
         kind = self.study.human_kind(view)
         return resampled_human_scores(self.study.benchmark, kind, view, pairs, counts)
 
@@ -292,7 +292,7 @@ class Draws:
     def _soft(self, view: View, draws: Resampled) -> tuple[list[FloatArray], FloatArray]:
         """Return SPA of every metric on every draw, and SPA of the corpus computed the same way."""
         study = self.study
-        wanted = study.human_differences(view)
+        wanted = study.human_differences[view]
         if wanted is None or study.few(view):
             undefined = np.full(len(self.entries), np.nan)
             return [np.full(draws.size, np.nan) for _ in self.entries], undefined
@@ -336,7 +336,7 @@ class Draws:
         # one chosen for the corpus. They are sums of whole numbers, so the number of draws in a
         # block does not change them.
         outcomes = self._outcomes(view, self.study.pairs(view), every)
-        width = max(len(self.study.judged(view)), BLOCK // _CHUNK)
+        width = max(len(self.study.judged[view]), BLOCK // _CHUNK)
         for rows in blocks(draws.size, width):
             weights = self._weights(view, rows, draws)
             for number, outcome in enumerate(outcomes):
@@ -411,7 +411,7 @@ class Draws:
         judged = ~np.isnan(human)
         if statistic == "spa":
             # SPA is computed from sentence scores, whatever the aggregate.
-            wanted, whole = self.study.human_differences(view), test == "perm-systems"
+            wanted, whole = self.study.human_differences[view], test == "perm-systems"
             values, p = np.full(size, np.nan), np.full((size, size), np.nan)
             if wanted is not None:
                 values, p = perm_both_spa(

@@ -27,9 +27,11 @@ from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_i
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.wording import EscapedStderr
-from gecjury.corpus.corpus import Corpus, Group, distinct_groups
+from gecjury.corpus.corpus import Corpus, Group
+from gecjury.corpus.groups import distinct_groups
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
+from gecjury.corpus.remarks import remarks_on
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.corpus.tokens import language_signature
 from gecjury.scoring.in_parts import CountsInParts, counted_in_parts, scored_in_parts
@@ -256,7 +258,7 @@ class Scorer(ABC):
             statistics = _own_statistics(self, self.read(corpus.held()), runtime)
         else:
             statistics = self.statistics(self.read(corpus.held()), runtime)
-        remarks = corpus.remarks(self.needs)
+        remarks = remarks_on(corpus, self.needs)
         if corpus.language.code != ENGLISH.code and "embedded" in self.loaded_models:
             remarks += (
                 f"{self.name}: the embedded encoder was trained on English, and the texts are "

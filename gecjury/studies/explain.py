@@ -86,12 +86,13 @@ class Explain(Study):
         For one sentence, the facts have `explanations`, one per reference, the index of the one
         that counts (`chosen`), and `attribution`. Table `worst` has all of this for each sentence.
         """
+        from gecjury.corpus.remarks import remarks_on
         from gecjury.studies.systems.costly import costly_sentences, costly_table, one_line
 
         scorer, corpus = work.scorer, work.corpus
         if not self.worst:
             one = explained(scorer, corpus, work.runtime, self)
-            notes = corpus.remarks(scorer.needs)
+            notes = remarks_on(corpus, scorer.needs)
             shown_text = _sentence_table(one, corpus.language)
             return Explanations(
                 tuple(self._tables(one)),

@@ -203,7 +203,7 @@ class Files(Inputs):
         They are used by different metrics, whose scores then do not say the same.
         """
         from gecjury.core.wording import listed, visible
-        from gecjury.corpus.corpus import gold_versions
+        from gecjury.corpus.references import gold_versions
 
         # Metrics of only one kind cannot disagree.
         by_edits = [scorer.name for scorer in scorers if "gold" in scorer.needs]
@@ -412,7 +412,7 @@ def read_sentence(args: Namespace) -> Corpus:
     """
     from gecjury.core.errors import InputError
     from gecjury.core.textfiles import shown_path
-    from gecjury.corpus.corpus import Corpus, Version, filled_references
+    from gecjury.corpus.corpus import Corpus, Version
     from gecjury.corpus.files.aligned import aligned
     from gecjury.corpus.files.reading import (
         align_reference,
@@ -422,6 +422,7 @@ def read_sentence(args: Namespace) -> Corpus:
         read_versions,
     )
     from gecjury.corpus.lines import misfit
+    from gecjury.corpus.references import filled_references
     from gecjury.corpus.tokens import in_language
 
     references = [*args.references, *args.named_references]

@@ -19,6 +19,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.files.rows import check_system_name
 from gecjury.corpus.languages.language import ENGLISH, Language
+from gecjury.corpus.remarks import remarks_on
 from gecjury.scoring.registry import load_all
 from gecjury.studies.study import Work
 from gecjury.web import Annotation, Task
@@ -157,7 +158,7 @@ def open_study(
     # Watched before they are read, so that no change in between is missed.
     watched = Watched(files)
     corpus = read_corpus(settings.source, settings.outputs, settings.references, lang=language)
-    for remark in corpus.remarks(("references",)):
+    for remark in remarks_on(corpus, ("references",)):
         tell(as_note(remark))
     language = corpus.language
     for system in corpus.names:

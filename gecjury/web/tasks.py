@@ -11,8 +11,9 @@ import numpy as np
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, distinct_groups
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
+from gecjury.corpus.groups import distinct, distinct_groups
 from gecjury.extraction.extract import corpus_edits
 from gecjury.report.page.browser import Part, mark_edits, parts_of
 from gecjury.web import Annotation, Task
@@ -117,7 +118,7 @@ def _sets(corpus: Corpus, seed: int) -> Iterator[Item]:
 
 def _single(corpus: Corpus) -> Iterator[Item]:
     for row in range(len(corpus)):
-        for number, (text, names) in enumerate(corpus.distinct(row).items(), 1):
+        for number, (text, names) in enumerate(distinct(corpus, row).items(), 1):
             yield Item(f"{row + 1}.{number}", row, (text,), (tuple(names),))
 
 

@@ -16,6 +16,7 @@ from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, Opt
 from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.groups import distinct
 from gecjury.corpus.languages.language import AUTO, Language
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.models.checkpoints import embedded_installed
@@ -344,7 +345,7 @@ def _result(
     for row, source in enumerate(corpus.sources):
         corrections = []
         # Systems that agree are shown as one, and explained once.
-        for text, systems in corpus.distinct(row).items():
+        for text, systems in distinct(corpus, row).items():
             about: list[dict[str, Any]] = []
             changed = text.split() != source.split()
             if changed and explained < _MOST_EXPLAINED and time.monotonic() < last:

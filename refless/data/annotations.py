@@ -12,9 +12,9 @@ import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.files.hub import hub_dataset
 from gecjury.corpus.files.rows import Row, read_table
+from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.leakage import normalise
 

@@ -17,8 +17,8 @@ from typing import Literal
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.textfiles import read_lines, read_text, user_path
-from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.files.forms import looks_like_m2
+from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.m2 import parse_m2
 from gecjury.models.origin import KEYS_FILE

@@ -19,10 +19,10 @@ from gecjury.benchmarks.loaders.corrected import read_geccc, read_ua_gec
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.textfiles import read_lines
-from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.corpus.files.forms import looks_like_m2
 from gecjury.corpus.files.reading import align_reference, read_source, read_versions
+from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.languages.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import parse_m2
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, MissingExtraError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import fingerprint
+from gecjury.corpus.fingerprints import fingerprint
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer

@@ -14,7 +14,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_json, write_text
-from gecjury.corpus.corpus import fingerprint
+from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split
 from gecjury.models.checkpoints import resolve

@@ -166,7 +166,7 @@ def fit(
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     """Mark the checkpoints' folder as this run's, or refuse another run's."""
-    from gecjury.corpus.corpus import fingerprint
+    from gecjury.corpus.fingerprints import fingerprint
 
     record: dict[str, Any] = {
         "settings": settings.deciding(),

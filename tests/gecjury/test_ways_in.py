@@ -12,6 +12,8 @@ import pytest
 
 import gecjury
 from gecjury.core.wording import READING
+from gecjury.corpus.groups import distinct
+from gecjury.corpus.remarks import remarks_on
 from gecjury.corpus.tokens import is_raw, tokeniser
 from gecjury.web.trying import pasted
 
@@ -218,14 +220,14 @@ def test_readers_of_text_get_one_text_for_outputs_that_differ_in_signs() -> None
     corpus = gecjury.corpus_of_texts(
         sources, {"a": ["It doesn’t matter."], "b": ["It doesn't matter."]}
     )
-    assert corpus.as_text().distinct(0) == {"It doesn't matter.": ["a", "b"]}
-    assert corpus.distinct(0) == {"It does n't matter .": ["a", "b"]}
+    assert distinct(corpus.as_text(), 0) == {"It doesn't matter.": ["a", "b"]}
+    assert distinct(corpus, 0) == {"It does n't matter .": ["a", "b"]}
 
 
 def test_what_the_note_says_is_true_of_what_metrics_get() -> None:
     sources, outputs, references = TEXTS
     corpus = gecjury.corpus_of_texts(sources, {"mine": outputs}, [references])
-    note = corpus.remarks(["references"])[-1]
+    note = remarks_on(corpus, ["references"])[-1]
     raw = "raw text in the source, system mine and reference 0"
     assert note.startswith(f"{READING}{raw}: every text is cut into tokens by the rules `en`")
     cut = tokeniser("en")
@@ -242,7 +244,7 @@ def test_what_the_note_says_is_true_of_what_metrics_get() -> None:
 
 def test_nothing_is_said_where_nothing_was_done() -> None:
     corpus = gecjury.corpus_of_texts(["He go ."], {"a": ["He goes ."]}, [["He went ."]])
-    assert corpus.remarks(["references"]) == ()
+    assert remarks_on(corpus, ["references"]) == ()
     assert corpus.language.plain
 
 

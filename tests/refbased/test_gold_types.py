@@ -13,9 +13,10 @@ pytest.importorskip("spacy")
 
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines
-from gecjury.corpus.corpus import Corpus, Version, gold_versions
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import read_m2
+from gecjury.corpus.references import gold_versions
 from gecjury.extraction.retyping import retyped_blocks
 from gecjury.refbased.errant import ERRANT
 from gecjury.scoring.registry import load

@@ -16,7 +16,8 @@ from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.human_scores import columns_by_draws
 from gecjury.benchmarks.judgments import read_rankings
 from gecjury.core.textfiles import read_lines
-from gecjury.corpus.corpus import Version, meant_reference
+from gecjury.corpus.corpus import Version
+from gecjury.corpus.references import meant_reference
 from gecjury.corpus.tokens import in_language
 
 _FOLDER = "RevisitCGEC"

@@ -165,18 +165,8 @@ def load_swedish(request: LoadRequest) -> Benchmark:
                 f"systems compared and would be its own reference; use --systems systems, which "
                 "leaves out the corrections by people, or --references official"
             )
-    files = {
-        rater: [f"gec-evaluation/annotations/balanced_{level}/{rater}.json" for level in _LEVELS]
-        for rater in _SWEDISH_RATERS
-    }
-    every = [file for of_rater in files.values() for file in of_rater]
-    paths = request.folder.paths(every, wanted_by=info.name)
-    what = "an annotation file of gec-evaluation"
-    read: dict[str, list[Mapping[str, Any]]] = {
-        rater: [entry for file in of_rater for entry in read_json(paths[file], what)["data"]]
-        for rater, of_rater in files.items()
-    }
-    first, second = _SWEDISH_RATERS
+    read = _read_swedish(request)
+    first, _ = _SWEDISH_RATERS
     entries = read[first]
 
     def outputs(name: str) -> Version:
@@ -212,6 +202,30 @@ def load_swedish(request: LoadRequest) -> Benchmark:
     }
     # Only the first rater's ratings count, as in the paper.
     ratings = {aspect: table[0] for aspect, table in raters.items()}
+    notes = _swedish_notes(ratings, raters, post_edited="post-edited" in request.references)
+    return _of_aspects(request, in_language(corpus, request.language), ratings, raters, notes)
+
+
+def _read_swedish(request: LoadRequest) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the annotated sentences of each rater, level by level."""
+    files = {
+        rater: [f"gec-evaluation/annotations/balanced_{level}/{rater}.json" for level in _LEVELS]
+        for rater in _SWEDISH_RATERS
+    }
+    every = [file for of_rater in files.values() for file in of_rater]
+    paths = request.folder.paths(every, wanted_by=request.info.name)
+    what = "an annotation file of gec-evaluation"
+    return {
+        rater: [entry for file in of_rater for entry in read_json(paths[file], what)["data"]]
+        for rater, of_rater in files.items()
+    }
+
+
+def _swedish_notes(
+    ratings: Mapping[str, FloatArray], raters: Mapping[str, FloatArray], *, post_edited: bool
+) -> list[str]:
+    """Return what a reader should know about the ratings, and about the references if chosen."""
+    first, second = _SWEDISH_RATERS
     mean = np.mean(list(ratings.values()), axis=0)
     left = ", ".join(f"{int(np.isnan(t).sum())} of {aspect}" for aspect, t in ratings.items())
     shared = int(np.count_nonzero((~np.isnan(raters["grammaticality"])).all(axis=0)))
@@ -223,13 +237,13 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         "rankings are derived from the mean of grammaticality, fluency and meaning: one item per "
         "sentence, equal means are a tie; meaning was rated against the official reference",
     ]
-    if "post-edited" in request.references:
+    if post_edited:
         notes.append(
             "post-edited: the rater's own corrections of all five outputs: every output is "
             "compared with its correction by its rater; such references favour systems that have "
             "them"
         )
-    return _of_aspects(request, in_language(corpus, request.language), ratings, raters, notes)
+    return notes
 
 
 def _tidied(texts: Sequence[str]) -> Version:

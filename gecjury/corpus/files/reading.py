@@ -24,15 +24,7 @@ from typing import Any, Literal
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import FileLines, parse_json, read_lines, shown_path
 from gecjury.core.wording import listed
-from gecjury.corpus.corpus import (
-    NO_REFERENCE,
-    Corpus,
-    Version,
-    filled_references,
-    gold_versions,
-    meant_references,
-    wrong_count,
-)
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.aligned import ESSAY, aligned, row_ids
 from gecjury.corpus.files.essays import parse_essays
 from gecjury.corpus.files.forms import (
@@ -49,7 +41,14 @@ from gecjury.corpus.files.gold import join_annotators
 from gecjury.corpus.files.matches import corrected_version, read_matches
 from gecjury.corpus.files.rows import Table, read_table
 from gecjury.corpus.languages.language import Language, language_of
+from gecjury.corpus.lines import wrong_count
 from gecjury.corpus.m2 import M2Sentence, parse_m2
+from gecjury.corpus.references import (
+    NO_REFERENCE,
+    filled_references,
+    gold_versions,
+    meant_references,
+)
 from gecjury.corpus.sentences import split_corpus
 from gecjury.corpus.tokens import edited_sources, in_language, looks_raw
 
@@ -155,7 +154,7 @@ def align_reference(
     """Return the versions of a reference file by the ids of the source, with their meaning.
 
     Lines without a reference are among `Version.borrowed`: see
-    `gecjury.corpus.corpus.meant_references` and `filled_references`.
+    `gecjury.corpus.references.meant_references` and `filled_references`.
 
     Args:
         source: the texts that were corrected.
@@ -205,8 +204,8 @@ def read_corpus(
     """Read the files of one evaluation and check that they belong together.
 
     Edits of one annotator that overlap are kept in references and gold, and reported in the notes
-    of scores (`Corpus.remarks`); in a hypothesis they are refused. Matches of a grammar checker
-    (`gecjury.corpus.files.matches`) are a hypothesis, too.
+    of scores (`gecjury.corpus.remarks`); in a hypothesis they are refused. Matches of a grammar
+    checker (`gecjury.corpus.files.matches`) are a hypothesis, too.
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
@@ -233,90 +232,126 @@ def read_corpus(
             tokeniser changes the text, or matches do not fit the text that was checked.
     """
     language = language_of(lang, tokens, fold)
-    systems: dict[str, Version] = {}
-    labels = {"source": shown_path(source)}
-    outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
-    if isinstance(hypotheses, Mapping):
-        outputs = hypotheses.items()
+    outputs = _named_outputs(hypotheses)
     # A tokeniser creates new texts, which are held in memory; `auto` may turn out to need none.
     plain = language.plain or language.tokens == "auto"
     read = _left_on_disk if on_disk and plain else read_lines
-    source_read = read_source(source, read)
+    source_read, where = read_source(source, read), shown_path(source)
     sources = source_read.lines
     # Matches count tokens, which a source that is not raw has already.
     tokenised = language.tokens == "auto" and not looks_raw(sources)
     of_source = replace(language, tokens="space") if tokenised else language
-    texts = sources
-    if source_text is not None:
-        texts = _checked_text(source_text, sources, labels["source"])
+    texts = sources if source_text is None else _checked_text(source_text, sources, where)
+    labels = {"source": where, **{f"system {n}": shown_path(path) for n, path in outputs.items()}}
+    systems: dict[str, Version] = {}
     checkers: dict[str, Callable[[Sequence[str]], Version]] = {}
-    for name, path in outputs:
-        label = f"system {name}"
-        if name in systems:
-            raise InputError(
-                f"system {name} is named twice ({labels[label]} and {shown_path(path)}): "
-                "a system is named after its file, so rename one of the two"
-            )
+    for name, path in outputs.items():
         content = read_content(path, read)
         if looks_like_matches(content):
             matches = read_matches(path, content, texts, shown_path(source_text or source))
             checkers[name] = partial(corrected_version, matches, texts, of_source)
-            # Matches refer to lines of the source, so texts are in the source's order.
             systems[name] = checkers[name](sources)
         else:
-            version = _hypothesis(path, content)
-            systems[name] = aligned(source_read, labels["source"], shown_path(path), version)
-        labels[label] = shown_path(path)
-    # Named sets are kept separate: a metric uses one only if that set is requested.
-    sets: dict[str, list[Version]] = {"": []}
-    gold_files: list[tuple[M2Sentence, ...]] = []
-    for argument in references:
-        name, path = _name_of(argument)
-        versions, edited = _read_reference(path, read, overlaps="keep")
-        if edited and not name:
-            gold_files.append(edited)
-            labels.setdefault("gold", shown_path(path))
-        for version in align_reference(source_read, labels["source"], shown_path(path), versions):
-            if name and len(version.lines) != len(sources):
-                texts_of = (version.lines, labels["source"], sources)
-                raise wrong_count(shown_path(path), *texts_of, files=True)
-            of_set = sets.setdefault(name, [])
-            labels[f"{name} reference {len(of_set)}".lstrip()] = shown_path(path)
-            of_set.append(version)
+            systems[name] = aligned(
+                source_read, where, shown_path(path), _hypothesis(path, content)
+            )
+    sets, gold_files = _read_references(references, source_read, where, read)
     for name, of_set in sets.items():
-        files = [labels[f"{name} reference {n}".lstrip()] for n in range(len(of_set))]
-        sets[name] = filled_references(files, of_set, labels["source"])
-    lists = sets.pop("")
+        labels |= {f"{name} reference {n}".lstrip(): file for n, (file, _) in enumerate(of_set)}
+    lists = [version for _, version in sets.pop("", ())]
     if gold is not None:
         # A file named as gold replaces those among the references.
-        gold_files = [read_gold(gold)]
-        labels["gold"] = shown_path(gold)
-        if not lists and len(gold_files[0]) == len(sources):
-            lists += gold_versions(gold_files[0])
-            labels |= {f"reference {index}": labels["gold"] for index in range(len(lists))}
-    elif any(len(blocks) != len(sources) for blocks in gold_files):
+        file, blocks = shown_path(gold), read_gold(gold)
+        gold_files = [(file, blocks)]
+        if not lists and len(blocks) == len(sources):
+            lists += gold_versions(blocks)
+            labels |= {f"reference {index}": file for index in range(len(lists))}
+    elif any(len(blocks) != len(sources) for _, blocks in gold_files):
         gold_files = []  # refused as references below
-    blocks = join_annotators(gold_files) if gold_files else None
-    sources, text = edited_sources(sources, [*systems.values(), *lists], blocks, language)
+    joined = None
+    if gold_files:
+        labels["gold"] = gold_files[0][0]
+        joined = join_annotators([blocks for _, blocks in gold_files])
+    sources, text = edited_sources(sources, [*systems.values(), *lists], joined, language)
     corpus = Corpus(
         sources,
         systems,
         tuple(lists),
-        blocks,
+        joined,
         # An essay is a whole document, so the neighbouring lines are not its context.
         (("", ""),) * len(sources) if source_read.key == ESSAY else None,
         source_read=source_read,
         _labels=labels,
         reference_name=f"{len(lists)} given" if lists else "",
-        reference_sets={name: partial(tuple, of_set) for name, of_set in sets.items()},
+        reference_sets={n: partial(list, [v for _, v in of_set]) for n, of_set in sets.items()},
         source_text=text,
     )
     corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
-    if not checkers:
-        return corpus
+    return _with_marks(corpus, sources, checkers) if checkers else corpus
+
+
+def _named_outputs(
+    hypotheses: Sequence[str | Path] | Mapping[str, str | Path],
+) -> Mapping[str, str | Path]:
+    """Return the file of each system, which is named after it unless names are given."""
+    if isinstance(hypotheses, Mapping):
+        return hypotheses
+    outputs: dict[str, str | Path] = {}
+    for path in hypotheses:
+        name = system_name(path)
+        if name in outputs:
+            raise InputError(
+                f"system {name} is named twice ({shown_path(outputs[name])} and "
+                f"{shown_path(path)}): a system is named after its file, so rename one of the two"
+            )
+        outputs[name] = path
+    return outputs
+
+
+def _read_references(
+    references: Sequence[str | Path], source: Version, where: str, read: _Reader
+) -> tuple[dict[str, list[tuple[str, Version]]], list[tuple[str, tuple[M2Sentence, ...]]]]:
+    """Return each set's versions with their files, and the M2 files of the main set ("").
+
+    Named sets are kept separate: a metric uses one only if that set is requested.
+
+    Args:
+        references: as in `read_corpus`.
+        source: the texts that were corrected.
+        where: their file, for messages.
+        read: reads the lines of a file.
+    """
+    sets: dict[str, list[tuple[str, Version]]] = {}
+    gold_files = []
+    for argument in references:
+        name, path = _name_of(argument)
+        file = shown_path(path)
+        versions, edited = _read_reference(path, read, overlaps="keep")
+        if edited and not name:
+            gold_files.append((file, edited))
+        for version in align_reference(source, where, file, versions):
+            if name and len(version.lines) != len(source.lines):
+                raise wrong_count(file, version.lines, where, source.lines, files=True)
+            sets.setdefault(name, []).append((file, version))
+    for name, of_set in sets.items():
+        files, given = zip(*of_set, strict=True)
+        filled = filled_references(files, given, where)
+        sets[name] = [*zip(files, filled, strict=True)]
+    return sets, gold_files
+
+
+def _with_marks(
+    corpus: Corpus, sources: Sequence[str], checkers: Mapping[str, Callable[..., Version]]
+) -> Corpus:
+    """Return the corpus with marks that count the tokens of its sources.
+
+    Args:
+        corpus: the texts, tokenised since they were read.
+        sources: the sources as they were read, whose tokens the marks count.
+        checkers: makes a system's version for some sources.
+    """
     if all(len(a.split()) == len(b.split()) for a, b in zip(corpus.sources, sources, strict=True)):
         return corpus
-    # Marks count the tokens of the sources after tokenisation.
     marks = {name: make(corpus.sources).marks for name, make in checkers.items()}
     made = {n: replace(version, marks=marks.get(n)) for n, version in corpus.systems.items()}
     return replace(corpus, systems=made)

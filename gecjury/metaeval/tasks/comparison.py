@@ -633,7 +633,7 @@ class _Together:
         comparison = self.comparisons[task.benchmark]
         study, tables = comparison.study, comparison.tables
         if task.statistic == "spa":
-            wanted = study.human_differences(task.human)
+            wanted = study.human_differences[task.human]
             assert wanted is not None  # otherwise `checked` has refused the statistic
             return soft_swaps(wanted, tables[one].sentences, tables[two].sentences)
         if task.level == "system":
@@ -657,7 +657,7 @@ class _Together:
         by_group = task.statistic == "acc_eq"
         if by_group:
             # If several systems made a correction, the first counts, as at the segment level.
-            ratings = list(benchmark.rated.values())[-1]
+            ratings = benchmark.rated[benchmark.overall]
             points = rated_points(benchmark.corpus, ratings, np.zeros(ratings.shape))
             human = points.rated
             first, second = np.triu_indices(len(names), 1)
@@ -683,9 +683,8 @@ _JudgedTask = tuple[Judged, list[tuple[FloatArray, FloatArray]]]
 
 
 def _segments(comparison: Comparison) -> list[Row]:
-    """Return the rows of the last aspect at the segment level, metrics first, in their order."""
-    aspect = list(comparison.benchmark.rated)[-1]
-    return [row for row in comparison.segments if row.human == aspect]
+    """Return the rows of the overall aspect at the segment level, metrics first, in their order."""
+    return [row for row in comparison.segments if row.human == comparison.benchmark.overall]
 
 
 def _shares(weights: FloatArray, chosen: BoolArray) -> FloatArray:

@@ -174,31 +174,43 @@ def judged_swaps(judged: Judged, one: Sequence[FloatArray], two: Sequence[FloatA
 def soft_swaps(wanted: Differences, one: FloatArray, two: FloatArray) -> PairSwaps:
     """Return soft pairwise accuracy of two metrics under swaps of systems.
 
+    SPA is the mean of 1 − |p_h − p_m| over the pairs of systems (i, j). Both p are one-sided and
+    paired, p = Φ(−Σd/√Σd²) over the sentences that people judged for the pair and both metrics
+    scored: d is people's preference for i in p_h, and x_i − y_j in p_m, where x are the scores by
+    the metric that i has after the swap, and y those by the metric that j has.
+
+    If both have the same metric, x and y are its own scores. Otherwise, each metric is centred on
+    the mean of every sentence and measured in its own standard deviations. Then both are moved
+    apart by system, so that the means a_i and b_i of the two metrics keep their middle and differ
+    by w(a_i − b_i), w = √(U/(U − 1)), because centring on the same systems made them too alike.
+
     Args:
         wanted: human differences.
         one: a metric's scores, systems × sentences.
         two: the other metric's scores.
     """
     size, places = len(one), wanted.compared
+    # The systems i and j of every compared pair, each of shape (pairs,).
     first, second = (side[places] for side in np.triu_indices(size, 1))
     scored = ~np.isnan(one + two)
-    human = wanted.take(places)
-    judged = np.where(scored[first].T & scored[second].T, human, np.nan)
-    whole = np.ones((1, len(judged)))
+    # People's d, sentences × pairs; NaN where it does not count, here and in the metrics' d.
+    judged = np.where(scored[first].T & scored[second].T, wanted.take(places), np.nan)
 
-    def confidence(x: FloatArray, y: FloatArray) -> FloatArray:
-        gaps = np.where(np.isnan(judged), np.nan, (x[first] - y[second]).T)
-        return np.asarray(normal_confidence(gaps, whole)[0])
+    def p_of(differences: FloatArray) -> FloatArray:
+        """Return p of every pair: the normal limit, with every sentence counted once."""
+        return np.asarray(normal_confidence(differences, np.ones((1, len(judged))))[0])
 
     scaled = [standardise(table - defined_mean(table, 0)) for table in (one, two)]
+    # a_i and b_i, systems × 1; each metric moves by half of what the difference gains.
     means = [np.nan_to_num(defined_mean(table, 1))[:, None] for table in scaled]
     more = (means[0] - means[1]) * (_widened(size) - 1) / 2
-    x, y = scaled[0] + more, scaled[1] - more
-    sure = normal_confidence(judged, whole)[0]
-    confidences = (confidence(one, one), confidence(x, y), confidence(y, x), confidence(two, two))
-    gaps = np.abs(sure - np.stack(confidences))
-    used = (~np.isnan(gaps)).astype(np.float64)
-    return PairSwaps(size, first, second, np.where(used > 0, 1 - gaps, 0.0), used)
+    apart = scaled[0] + more, scaled[1] - more
+    # In the order of `PairSwaps.right`: the metrics of (i, j) are 11, 12, 21, 22.
+    sides = (one, one), apart, apart[::-1], (two, two)
+    metrics = [p_of(np.where(np.isnan(judged), np.nan, (x[first] - y[second]).T)) for x, y in sides]
+    distance = np.abs(p_of(judged) - np.stack(metrics))
+    used = (~np.isnan(distance)).astype(np.float64)
+    return PairSwaps(size, first, second, np.where(used > 0, 1 - distance, 0.0), used)
 
 
 def _widened(units: int) -> float:

@@ -85,8 +85,7 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None) -> Label
             "systems"
         )
     if benchmark.rated:
-        rated = list(benchmark.rated.values())[-1]
-        return Labels(rated, origin, warnings=benchmark.warnings)
+        return Labels(benchmark.rated[benchmark.overall], origin, warnings=benchmark.warnings)
     items = benchmark.rankings.get(view, ())
     if not items:
         raise InputError(f"{origin}: people judged no whole corrections; name a file with --labels")

@@ -95,6 +95,7 @@ class Pick(Study):
         import numpy as np
 
         from gecjury.core.arrays import settled
+        from gecjury.corpus.remarks import remarks_on
         from gecjury.studies.pick.candidates import agreement, metric_scores
 
         corpus, start = work.corpus, time.perf_counter()
@@ -102,7 +103,7 @@ class Pick(Study):
             label, signature, scores, remarks = metric_scores(work.scorer, corpus, work.runtime)
         else:
             label, signature, scores, remarks = agreement(self._utility, corpus, work.runtime)
-            remarks += corpus.remarks(())
+            remarks += remarks_on(corpus, ())
         # Scores are settled, since rounding must not choose among corrections with equal scores.
         filled = np.nan_to_num(settled(scores), nan=-np.inf)
         # The first of several equal candidates is chosen; if none was scored, the first of all.

@@ -14,6 +14,7 @@ from gecjury.core.arrays import FloatArray, blocks, draw_weights
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
+from gecjury.corpus.remarks import remarks_on
 from gecjury.report.result import Column, Table
 from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.system_tests import SystemTests, mean_pair_tests
@@ -137,7 +138,7 @@ def good_lines(corpus: Corpus) -> list[int]:
 
 def remarks(corpus: Corpus, lines: Sequence[int]) -> Iterator[str]:
     """Yield notes on how files were read, and on what was left out."""
-    yield from corpus.remarks(("references",))
+    yield from remarks_on(corpus, ("references",))
     if corpus.references:
         yield (
             f"good text: the {len(lines)} of {len(corpus)} sentences that no reference changes "

@@ -7,10 +7,10 @@ other sentences. Koyama et al. (2024) found GREEN's β in this way, with ten fol
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -179,6 +179,18 @@ def fold_draws(sentences: int, folds: int, seed: int) -> list[IntArray]:
     return [np.setdiff1d(order, fold) for fold in held]
 
 
+class Trial(NamedTuple):
+    """The `MEASURES` of a metric's setting, or of several, which are then the first axis.
+
+    Attributes:
+        whole: on all sentences.
+        drawn: on each draw, draws × measures; none without folds.
+    """
+
+    whole: FloatArray
+    drawn: FloatArray
+
+
 class Judged:
     """A benchmark's human judgments, with which the scores of a metric are compared."""
 
@@ -199,8 +211,8 @@ class Judged:
 
     def measures(
         self, sentences: FloatArray, totals: FloatArray, drawn: FloatArray | None = None
-    ) -> FloatArray:
-        """Return `MEASURES` on all sentences and on each draw, (1 + draws) × measures.
+    ) -> Trial:
+        """Return `MEASURES` of one setting on all sentences and on each draw.
 
         Args:
             sentences: systems × sentences.
@@ -213,13 +225,15 @@ class Judged:
             gap = sentences[pairs.first, pairs.sentence] - sentences[pairs.second, pairs.sentence]
             # 1 if the metric prefers the same side as people, 0.5 for a tie, NaN without a score.
             right = (np.sign(gap) * pairs.preference + 1) / 2
-        rows = [self._row(self.study.system_scores(sentences, totals), right)]
+        whole = self._row(self.study.system_scores(sentences, totals), right)
+        rows = np.empty((len(self.draws), len(MEASURES)))
         how = self.study.settings
         for number, part in enumerate(self.draws):
             of_draw = totals if drawn is None else drawn[number]
             scores = aggregate_scores(how.aggregate, sentences[:, part], of_draw, seed=how.seed)
-            rows.append(self._row(scores, right[self._kept[number]] if right.size else right))
-        return np.array(rows)
+            kept = right[self._kept[number]] if right.size else right
+            rows[number] = self._row(scores, kept)
+        return Trial(np.array(whole), rows)
 
     def _row(self, scores: FloatArray, right: FloatArray) -> list[float]:
         scored = right[~np.isnan(right)]
@@ -227,8 +241,8 @@ class Judged:
         return [pearson(self._human, scores), spearman(self._human, scores), accuracy]
 
 
-def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> FloatArray:
-    """Score a benchmark for every value of a grid; return points × (1 + draws) × measures.
+def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> Trial:
+    """Return the measures of a benchmark's scores for every value of a grid.
 
     Args:
         grid: metric and values.
@@ -243,14 +257,12 @@ def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> FloatArray:
         if swept is not None:
             none = np.full(len(judged.study.benchmark.corpus.names), np.nan)
             tracked = runtime.track(swept, label, len(values))
-            return np.array([judged.measures(settled(scores), none) for scores in tracked])
+            return _together(judged.measures(settled(scores), none) for scores in tracked)
     return measured([grid.scorer(point) for point in grid.points], judged, runtime, label)
 
 
-def measured(
-    scorers: Sequence[Scorer], judged: Judged, runtime: Runtime, label: str = ""
-) -> FloatArray:
-    """Return the measures of some settings of one metric, settings × (1 + draws) × measures.
+def measured(scorers: Sequence[Scorer], judged: Judged, runtime: Runtime, label: str = "") -> Trial:
+    """Return the measures of some settings of one metric.
 
     Settings that differ only in how scores are computed from statistics share one pass over the
     corpus.
@@ -271,7 +283,12 @@ def measured(
             drawn = scorer.corpus_scores(statistics, np.array(judged.draws)).score
         scores = settled(scorer.sentence_scores(statistics).score)
         rows.append(judged.measures(scores, scorer.corpus_scores(statistics).score, drawn))
-    return np.array(rows)
+    return _together(rows)
+
+
+def _together(trials: Iterable[Trial]) -> Trial:
+    whole, drawn = zip(*trials, strict=True)
+    return Trial(np.array(whole), np.array(drawn))
 
 
 @dataclass(frozen=True)
@@ -293,14 +310,14 @@ class Optimum:
     optima: Sequence[float]
 
 
-def optima_of(grid: Grid, trial: FloatArray) -> list[Optimum]:
+def optima_of(grid: Grid, trial: Trial) -> list[Optimum]:
     """Return the mean over draws of the best values by each measure.
 
     Raises:
         OptionError: a correlation is not defined for any value.
     """
     optima = []
-    for measure, curve in zip(MEASURES, trial[:, 0].T, strict=True):
+    for measure, curve in zip(MEASURES, trial.whole.T, strict=True):
         # A benchmark with ratings only has no judged pairs, hence no accuracy.
         if measure == "accuracy" and np.isnan(curve).all():
             continue
@@ -314,7 +331,7 @@ def optima_of(grid: Grid, trial: FloatArray) -> list[Optimum]:
     return optima
 
 
-def best_points(grid: Grid, trial: FloatArray, measure: str) -> FloatArray:
+def best_points(grid: Grid, trial: Trial, measure: str) -> FloatArray:
     """Return the values that are best by a measure: on each draw, or on all sentences without any.
 
     Of equally good values of one range, the largest is chosen: GREEN has its best ρ on GJG15 from
@@ -327,9 +344,9 @@ def best_points(grid: Grid, trial: FloatArray, measure: str) -> FloatArray:
     Raises:
         OptionError: the measure is not defined for any value.
     """
-    curves = trial[:, :, MEASURES.index(measure)].T
+    curves = trial.drawn if trial.drawn.shape[1] else trial.whole[:, None]
     best = []
-    for curve in curves[1:] if len(curves) > 1 else curves:
+    for curve in curves[:, :, MEASURES.index(measure)].T:
         if np.isnan(curve).all():
             raise OptionError(
                 f"{measure} is not defined for any of the values tried: the scores of the systems, "
@@ -347,7 +364,7 @@ def tried(
 ) -> list[dict[str, Any]]:
     """Return records of the values found, with their figures and those of the default."""
     scorers = [grid.base, *(one.scorer for one in optima)]
-    usual, *figures = measured(scorers, Judged(study, study.benchmark.view), runtime)[:, 0]
+    usual, *figures = measured(scorers, Judged(study, study.benchmark.view), runtime).whole
     rows = []
     for one, row in zip(optima, figures, strict=True):
         number = MEASURES.index(one.measure)

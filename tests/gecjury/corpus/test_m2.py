@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_lines, write_text
-from gecjury.corpus.corpus import gold_versions
 from gecjury.corpus.edits import Edit, marked_edits, overlapping_edits
 from gecjury.corpus.files.forms import looks_like_m2
 from gecjury.corpus.m2 import (
@@ -23,6 +22,7 @@ from gecjury.corpus.m2 import (
     parse_m2,
     read_m2,
 )
+from gecjury.corpus.references import gold_versions
 
 SAMPLE = """\
 S This are a sentence .

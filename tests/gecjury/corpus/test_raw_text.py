@@ -11,6 +11,7 @@ from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.languages.detection import detected_language, language_note
 from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.m2 import parse_m2
+from gecjury.corpus.remarks import remarks_on
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.corpus.tokens import in_language, is_raw, looks_raw
 
@@ -56,7 +57,7 @@ def test_texts_of_any_form_are_brought_to_one(
     plain = ("I have a dog, and it barks.", "She doesn't like it!", 'He said "hi".')
     assert corpus.as_text().systems["a"].lines == plain
     assert corpus.systems["a"].text == CURLY
-    note = corpus.remarks(("references",))[-1]
+    note = remarks_on(corpus, ("references",))[-1]
     assert "every text is cut into tokens by the rules `en` (--tokens space: as it is)" in note
     count = 2 + 2 * (reference == CURLY)
     assert f"apostrophes and quotation marks in other forms than in the source, in {count} " in note

@@ -11,11 +11,11 @@ pytest.importorskip("rapidfuzz")
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import gold_versions
 from gecjury.corpus.files.gold import has_type_of
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.m2 import parse_m2, read_m2
+from gecjury.corpus.references import gold_versions
 from gecjury.extraction.chinese import ChineseAligner, ChineseReader
 from gecjury.extraction.extract import extract
 from gecjury.extraction.taggers import extraction_signature

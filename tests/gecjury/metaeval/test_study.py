@@ -200,7 +200,7 @@ def test_very_many_pairs_are_processed_in_batches(
         study = Study(benchmark(), Settings(ties=ties, resampling=how))
         measured = Draws(study, [Entry(each) for each in tables])
         (test,) = measured.significance("edit", [0, 1])[1:]
-        differences = study.human_differences("edit")
+        differences = study.human_differences["edit"]
         assert differences is not None
         return [
             *(study.over_pairs(each, "edit") for each in tables),
@@ -217,5 +217,5 @@ def test_very_many_pairs_are_processed_in_batches(
     monkeypatch.setattr("gecjury.metaeval.study.PAIRS_AT_ONCE", 1)
     assert len(list(Study(benchmark()).parts("edit"))) > 3
     monkeypatch.setattr(JudgedEntries, "cells", 1)
-    assert isinstance(Study(benchmark()).human_differences("edit"), RankedDifferences)
+    assert isinstance(Study(benchmark()).human_differences["edit"], RankedDifferences)
     assert str(figures()) == str(whole)

@@ -207,7 +207,7 @@ def test_soft_accuracy_is_tested_on_sentence_scores(
     study, some = Study(sample, settings), entries(sample)
     found = Draws(study, some)
     test = found.significance("edit", range(3))[0]
-    wanted = study.human_differences("edit")
+    wanted = study.human_differences["edit"]
     assert wanted is not None
     values, p = perm_both_spa(
         wanted,

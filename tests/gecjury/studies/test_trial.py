@@ -18,6 +18,7 @@ from gecjury.scoring.scorer import score_options
 from gecjury.studies.tune.trial import (
     MEASURES,
     Judged,
+    Trial,
     best_points,
     completed,
     fold_draws,
@@ -92,9 +93,10 @@ def test_folds_hold_out_equal_parts() -> None:
         fold_draws(3, 4, seed=0)
 
 
-def trial(*curves: list[float]) -> np.ndarray:
-    """A trial whose measures are all the same: one curve for each draw, the whole first."""
-    return np.repeat(np.array(curves).T[:, :, None], len(MEASURES), axis=2)
+def trial(whole: list[float], *drawn: list[float]) -> Trial:
+    """A trial whose measures are all the same."""
+    curves = np.repeat(np.array([whole, *drawn]).T[:, :, None], len(MEASURES), axis=2)
+    return Trial(curves[:, 0], curves[:, 1:])
 
 
 def test_optima_by_hand() -> None:
@@ -132,10 +134,10 @@ def test_measures_are_those_of_compare() -> None:
     for k, value in enumerate(grid.points[:, 0].tolist()):
         table = load("green", beta=value).score_corpus(benchmark.corpus)
         totals = list(table.totals)
-        assert tried[k, 0, 0] == pytest.approx(np.corrcoef(human, totals)[0, 1])
+        assert tried.whole[k, 0] == pytest.approx(np.corrcoef(human, totals)[0, 1])
         accuracy = study.over_pairs(table, "edit")
         assert accuracy is not None
-        assert tried[k, 0, ACCURACY] == pytest.approx(accuracy.accuracy)
+        assert tried.whole[k, ACCURACY] == pytest.approx(accuracy.accuracy)
     rows = draws[0].tolist()
     part = Corpus(
         tuple(benchmark.corpus.sources[row] for row in rows),
@@ -143,11 +145,11 @@ def test_measures_are_those_of_compare() -> None:
         tuple(version.take(rows) for version in benchmark.corpus.references),
     )
     own = list(load("green", beta=1.5).score_corpus(part).totals)
-    assert tried[1, 1, 0] == pytest.approx(np.corrcoef(human, own)[0, 1])
+    assert tried.drawn[1, 0, 0] == pytest.approx(np.corrcoef(human, own)[0, 1])
     # n changes the statistics too, so every value is scored.
     tried = trial_of(parse_grid("green:n=1:2:1"), Judged(study, "edit"), Runtime())
     two = list(load("green:n=2").score_corpus(benchmark.corpus).totals)
-    assert tried[1, 0, 0] == pytest.approx(np.corrcoef(human, two)[0, 1])
+    assert tried.whole[1, 0] == pytest.approx(np.corrcoef(human, two)[0, 1])
 
 
 def test_shared_sources_give_a_warning() -> None:
@@ -171,6 +173,6 @@ def test_green_on_gjg15_as_published(data_dir: Path) -> None:
     tried = trial_of(grid, Judged(Study(benchmark, how), "sentence", draws), Runtime())
     best = best_points(grid, tried, "pearson")
     assert best.mean() == pytest.approx(1.67, abs=0.02)
-    assert tried[:, 0].max(axis=0)[:ACCURACY].round(3).tolist() == [0.790, 0.709]
+    assert tried.whole.max(axis=0)[:ACCURACY].round(3).tolist() == [0.790, 0.709]
     (at,) = np.flatnonzero(grid.points[:, 0] == 2.51)
-    assert round(float(tried[at, 0, SPEARMAN]), 3) == 0.709
+    assert round(float(tried.whole[at, SPEARMAN]), 3) == 0.709

@@ -32,7 +32,7 @@ def test_a_value_and_its_figures() -> None:
         assert row["value"] == pytest.approx(np.mean(row["optima"]))
         assert row["spread"] == pytest.approx(np.std(row["optima"], ddof=1))
         scorers = [gecjury.load("green"), gecjury.load("green", beta=row["value"])]
-        usual, tuned = measured(scorers, Judged(study, "edit"), Runtime())[:, 0]
+        usual, tuned = measured(scorers, Judged(study, "edit"), Runtime()).whole
         number = MEASURES.index(row["measure"])
         assert (row["default"], row["figure"]) == (usual[number], tuned[number])
     figures = [row["figure"] for row in result.rows()]

@@ -10,6 +10,7 @@ import pytest
 from gecjury.benchmarks.own.csv_table import table_info
 from gecjury.core.errors import InputError
 from gecjury.corpus.files.reading import read_corpus
+from gecjury.corpus.remarks import remarks_on
 from gecjury.refless.data.pairs import read_parallel
 
 SOURCE = ["I has it .", "He go .", "All is well ."]
@@ -98,7 +99,7 @@ def test_a_sentence_in_another_column_is_no_id(here: Path) -> None:
 def test_lines_next_to_shuffled_numbers_are_mentioned(here: Path) -> None:
     (here / "numbered.jsonl").write_text(json_lines("id", [3, 1, 2], SOURCE))
     corpus = read_corpus("numbered.jsonl", ["right.txt"])
-    (note,) = corpus.remarks(())
+    (note,) = remarks_on(corpus, ())
     assert "right.txt: has no ids" in note
     assert "numbered.jsonl" in note
 

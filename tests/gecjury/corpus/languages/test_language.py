@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError
-from gecjury.corpus.corpus import Corpus, Group, Version, gold_versions
+from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.languages.language import (
     _SHORT,
     ENGLISH,
@@ -20,6 +20,7 @@ from gecjury.corpus.languages.language import (
     unparted_note,
 )
 from gecjury.corpus.m2 import parse_m2
+from gecjury.corpus.references import gold_versions
 from gecjury.corpus.tokens import (
     in_language,
     language_signature,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -95,6 +99,53 @@ def test_unswapped_systems_give_the_difference_of_soft_accuracies() -> None:
         return float(soft_pairwise_accuracy(*sure))
 
     assert soft_swaps(wanted, one, two).observed() == pytest.approx(accuracy(one) - accuracy(two))
+
+
+def test_soft_accuracies_of_every_swap_one_by_one() -> None:
+    """Every number of the definition in turn, with a score and a judgment missing."""
+    rng = np.random.default_rng(6)
+    human, one, two = rng.normal(size=(3, 3, 4))
+    human[1, 2] = one[2, 0] = np.nan
+    systems, lines = range(3), range(4)
+
+    def mean(values: list[float]) -> float:
+        known = [value for value in values if not math.isnan(value)]
+        return sum(known) / len(known)
+
+    def scaled(table: FloatArray) -> list[list[float]]:
+        of_line = [mean([table[i, n] for i in systems]) for n in lines]
+        centred = [[float(table[i, n] - of_line[n]) for n in lines] for i in systems]
+        middle = mean([value for row in centred for value in row])
+        spread = math.sqrt(mean([(value - middle) ** 2 for row in centred for value in row]))
+        return [[(value - middle) / spread for value in row] for row in centred]
+
+    raw, own = [one.tolist(), two.tolist()], [scaled(one), scaled(two)]
+    # U = 3: the means a and b of a system become (a + b)/2 ± √(3/2) (a − b)/2.
+    mixed = [[[0.0] * 4 for _ in systems] for _ in own]
+    for i in systems:
+        a, b = mean(own[0][i]), mean(own[1][i])
+        wide = math.sqrt(3 / 2) * (a - b) / 2
+        for n in lines:
+            mixed[0][i][n] = own[0][i][n] - a + (a + b) / 2 + wide
+            mixed[1][i][n] = own[1][i][n] - b + (a + b) / 2 - wide
+
+    def p(gaps: list[float]) -> float:
+        return NormalDist().cdf(-sum(gaps) / math.sqrt(sum(gap**2 for gap in gaps)))
+
+    def accuracy(metric: list[int]) -> float:
+        parts = []
+        for i, j in itertools.combinations(systems, 2):
+            tables = raw if metric[i] == metric[j] else mixed
+            left, right = tables[metric[i]][i], tables[metric[j]][j]
+            shared = [n for n in lines if not np.isnan(one + two + human)[[i, j], n].any()]
+            wanted = p([human[i, n] - human[j, n] for n in shared])
+            parts.append(1 - abs(wanted - p([left[n] - right[n] for n in shared])))
+        return mean(parts)
+
+    swaps = list(itertools.product((0, 1), repeat=3))
+    found = soft_swaps(ScoreDifferences(human), one, two).gaps(np.array(swaps, dtype=np.bool_))
+    expected = [accuracy([*swap]) - accuracy([1 - who for who in swap]) for swap in swaps]
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 # ---- the level of the test over tasks, and its power compared with one benchmark

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.corpus.corpus import Corpus, Version, distinct_groups
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.groups import distinct_groups
 
 
 def corpus_of(lines: list[list[str]]) -> Corpus:
