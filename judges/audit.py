@@ -20,7 +20,7 @@ from gecjury.judges.asking.models import model_table, same_model
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.replies.reply import UNENDED, Failure, PartlyWritten, ignores_schema
 
-Scored = tuple[Question, Sequence[float]]
+ScoredQuestion = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
 
 _LISTED = 100
@@ -33,7 +33,7 @@ _LEVELS: tuple[Literal["ordinal", "interval"], ...] = ("ordinal", "interval")
 _MOST_CHARACTERS = 8
 
 
-def scored_questions(questions: Sequence[Question], asked: Asked) -> list[Scored]:
+def scored_questions(questions: Sequence[Question], asked: Asked) -> list[ScoredQuestion]:
     """Return the questions whose replies could be read, with their scores."""
     verdicts = ((question, asked.answers[question.request.key].verdict) for question in questions)
     return [(question, v) for question, v in verdicts if not isinstance(v, Failure)]
@@ -174,12 +174,12 @@ def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict
     return {"settings": parts} if parts else {}
 
 
-def _by_set(scored: Sequence[Scored]) -> Iterator[Iterator[Scored]]:
+def _by_set(scored: Sequence[ScoredQuestion]) -> Iterator[Iterator[ScoredQuestion]]:
     """Yield the questions of each set, which are adjacent."""
     return (of_set for _, of_set in groupby(scored, key=lambda entry: entry[0].set))
 
 
-def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
+def order_flips(scored: Sequence[ScoredQuestion]) -> dict[str, Any] | None:
     """Count preferences between two corrections that change with the order of their set.
 
     Args:
@@ -217,7 +217,7 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
     }
 
 
-def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
+def repeat_agreement(scored: Sequence[ScoredQuestion]) -> dict[str, Any] | None:
     """Return the share of equal scores when a question is asked again; None with one repeat.
 
     Args:
@@ -235,7 +235,7 @@ def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
     return {"compared": compared, "equal": equal / compared} if compared else None
 
 
-def position_means(scored: Sequence[Scored]) -> list[dict[str, Any]]:
+def position_means(scored: Sequence[ScoredQuestion]) -> list[dict[str, Any]]:
     """Return the mean score by position, and its mean distance from the mean of the same reply.
 
     Without a bias the distance is about 0 at every position, if corrections are in random order.

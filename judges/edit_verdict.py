@@ -19,7 +19,7 @@ from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.judge import Judge
-from gecjury.judges.own_wording import Examples, Verdict
+from gecjury.judges.own_wording import Examples, VerdictColumn
 from gecjury.judges.posing import Render, Sheet, example_turns, pose, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
@@ -53,7 +53,7 @@ class EditVerdict(Judge, Sums):
     criterion: str | None = None
 
     @property
-    def example_verdict(self) -> Verdict:
+    def example_verdict(self) -> VerdictColumn:
         """The column of `examples` with the verdict."""
         return "valid"
 

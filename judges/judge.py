@@ -22,12 +22,12 @@ from gecjury.corpus.leakage import corpus_texts
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Effort, Model
 from gecjury.judges.asking.models import read_models, reasoning_range
-from gecjury.judges.audit import Scored, audit_of, merge_audits, scored_questions
+from gecjury.judges.audit import ScoredQuestion, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
 from gecjury.judges.backends.vllm import read_engine
 from gecjury.judges.own_wording import (
     Examples,
-    Verdict,
+    VerdictColumn,
     keep_own,
     read_criterion,
     read_examples,
@@ -120,7 +120,7 @@ class Judge(Scorer):
         return self.wording_name
 
     @property
-    def example_verdict(self) -> Verdict:
+    def example_verdict(self) -> VerdictColumn:
         """The column of `examples` with the verdict."""
         return "score"
 
@@ -408,7 +408,7 @@ def load_wording(name: str, added: Prompt | None = None, language: Language = EN
     return replace(prompt, added=added, language=language.name if named else "")
 
 
-def mean_scores(scored: Sequence[Scored], sizes: Sequence[int]) -> list[list[float]]:
+def mean_scores(scored: Sequence[ScoredQuestion], sizes: Sequence[int]) -> list[list[float]]:
     """Return for each candidate set the mean score of each correction; NaN where it has none.
 
     Args:

@@ -30,7 +30,7 @@ from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.judge import Judge
-from gecjury.judges.own_wording import Examples, Verdict
+from gecjury.judges.own_wording import Examples, VerdictColumn
 from gecjury.judges.posing import (
     Render,
     Sheet,
@@ -51,7 +51,7 @@ from gecjury.judges.showing import (
     read_contexts,
     text_digest,
 )
-from gecjury.models.origin import Origin, taught_judge
+from gecjury.models.origin import TrainingOrigin, taught_judge
 from gecjury.prompts import Prompt
 from gecjury.scoring.scorer import GroupScorer, ReadsText
 from gecjury.scoring.scores import Statistics
@@ -92,7 +92,7 @@ class GroupJudge(Judge, GroupScorer):
         return self.wording_name if self.protocol == "listwise" else self.protocol
 
     @property
-    def example_verdict(self) -> Verdict:
+    def example_verdict(self) -> VerdictColumn:
         """The column of `examples` with the verdict: `better` of two, or a `score`."""
         return "better" if self.protocol == "pairwise" else "score"
 
@@ -197,7 +197,9 @@ class GroupJudge(Judge, GroupScorer):
         notes = []
         for model in self.models():
             if model.backend == "vllm" and (taught := taught_judge(model.name)):
-                notes += Origin.of(Path(model.name), model.name, taught.language).notes(corpus)
+                notes += TrainingOrigin.of(Path(model.name), model.name, taught.language).notes(
+                    corpus
+                )
         return notes
 
 

@@ -190,10 +190,10 @@ def _is_file(name: str) -> bool:
         return False
 
 
-Verdict = Literal["score", "better", "valid"]
+VerdictColumn = Literal["score", "better", "valid"]
 """The column with the verdict."""
 
-_TEXTS: Mapping[Verdict, tuple[str, ...]] = {
+_TEXTS: Mapping[VerdictColumn, tuple[str, ...]] = {
     "score": ("correction",),
     "better": ("first", "second"),
     "valid": ("correction",),
@@ -264,7 +264,7 @@ class Examples:
             )
 
 
-def read_examples(path: str, verdict: Verdict, *, reasons: bool = False) -> Examples:
+def read_examples(path: str, verdict: VerdictColumn, *, reasons: bool = False) -> Examples:
     """Read a CSV, TSV or JSON-lines file of judged corrections; see the module for its columns.
 
     Args:
@@ -288,7 +288,7 @@ def read_examples(path: str, verdict: Verdict, *, reasons: bool = False) -> Exam
     return Examples(path, tuple(_example(row, verdict, reasons) for row in table.rows))
 
 
-def _example(row: Row, verdict: Verdict, reasons: bool) -> Example:
+def _example(row: Row, verdict: VerdictColumn, reasons: bool) -> Example:
     source = _sentence(row, "source")
     texts = tuple(_sentence(row, column) for column in _TEXTS[verdict])
     if len(set(texts)) < len(texts):
@@ -313,7 +313,7 @@ def _sentence(row: Row, column: str) -> str:
     return text
 
 
-def _scores(row: Row, verdict: Verdict) -> tuple[float, ...]:
+def _scores(row: Row, verdict: VerdictColumn) -> tuple[float, ...]:
     word = row.text(verdict).lower()
     if verdict == "score":
         # Spreadsheets and JSON write 4 as 4.0.

@@ -15,7 +15,7 @@ from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Message, Model, Rendered, Request
 from gecjury.judges.asking.models import capabilities, effort_fault, reasoning_range
-from gecjury.judges.replies.forms import TOP_TOKENS, Form
+from gecjury.judges.replies.forms import TOP_TOKENS, AnswerForm
 from gecjury.judges.showing import Context, nonce, one_line
 from gecjury.prompts import Prompt
 
@@ -35,7 +35,7 @@ class Sheet(NamedTuple):
         order: number of the permutation.
     """
 
-    form: Form
+    form: AnswerForm
     render: Render
     texts: tuple[int, ...] = (0,)
     order: int = 0

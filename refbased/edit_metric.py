@@ -344,13 +344,13 @@ class TypedEditMetric(EditMetric):
         return replace(made, extra={**made.extra, "gold": "retyped"})
 
 
-_Correction = tuple[int, Edits]
+_ChosenCorrection = tuple[int, Edits]
 """The correction that a judged edit belongs to: row of the source, and all its edits."""
 
 
-def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[_Correction], IntArray]:
+def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[_ChosenCorrection], IntArray]:
     """Return the distinct corrections of the cases, and each case's index, shape (cases,)."""
-    numbers: dict[_Correction, int] = {}
+    numbers: dict[_ChosenCorrection, int] = {}
     place = [numbers.setdefault((case.row, case.edits), len(numbers)) for case in cases]
     return list(numbers), np.array(place, dtype=np.int64)
 

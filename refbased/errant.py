@@ -13,7 +13,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, Mark
+from gecjury.corpus.corpus import Corpus, ReferenceMark
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import (
@@ -34,7 +34,7 @@ from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting
 
 Mode = Literal["correction", "span", "token"]
-_Key = tuple[int, int] | tuple[int, int, str]
+_MatchedKey = tuple[int, int] | tuple[int, int, str]
 K = TypeVar("K")
 Edited = Mapping[K, list[str]]
 """Keys by which a sentence's edits are compared, with the types of the edits behind each key."""
@@ -178,7 +178,7 @@ class ERRANT(BestReference, TypedEditMetric, CountsInParts):
         values = counted.values
         verdicts = verdicts_on(self.valid, corpus, edits, runtime)
 
-        def keys_of(verdict: float) -> list[list[set[_Key]]]:
+        def keys_of(verdict: float) -> list[list[set[_MatchedKey]]]:
             """Return the keys of each output's edits with a verdict, systems × sentences."""
             return [
                 [
@@ -243,7 +243,7 @@ class ERRANT(BestReference, TypedEditMetric, CountsInParts):
         self,
         corpus: Corpus,
         edits: CorpusEdits,
-        targets: Sequence[Sequence[Edited[_Key]]],
+        targets: Sequence[Sequence[Edited[_MatchedKey]]],
         chosen: IntArray,
     ) -> dict[str, dict[str, dict[str, list[int]]]]:
         """Return counts of each checker's edits by the rule behind them, for references chosen.
@@ -351,7 +351,7 @@ def _with_marks(edits: CorpusEdits, corpus: Corpus) -> CorpusEdits:
     return replace(edits, systems=systems)
 
 
-def _nearest(edit: Edit, marks: Sequence[Mark]) -> Mark:
+def _nearest(edit: Edit, marks: Sequence[ReferenceMark]) -> ReferenceMark:
     """Return the mark that shares most tokens with an edit, or else is nearest to it.
 
     Of several, it is the one whose ends are nearest to the edit's, then the first.
@@ -359,14 +359,16 @@ def _nearest(edit: Edit, marks: Sequence[Mark]) -> Mark:
     # An edit typed `UNK` is a mark without a suggestion, any other comes from a mark with one.
     of_kind = [mark for mark in marks if mark.corrected == (edit.type != "UNK")]
 
-    def fit(mark: Mark) -> tuple[int, int]:
+    def fit(mark: ReferenceMark) -> tuple[int, int]:
         shared = min(mark.end, edit.end) - max(mark.start, edit.start)
         return shared, -abs(mark.start - edit.start) - abs(mark.end - edit.end)
 
     return max(of_kind, key=fit)
 
 
-def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> dict[_Key, list[str]]:
+def edit_keys(
+    edits: Sequence[Edit], mode: Mode, *, repeats: bool = False
+) -> dict[_MatchedKey, list[str]]:
     """Return the keys by which edits are compared, with the types of the edits behind each.
 
     Args:
@@ -375,9 +377,9 @@ def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> di
         repeats: keep the types of all edits with equal keys, so that each counts; otherwise only
             the first counts.
     """
-    keys: dict[_Key, list[str]] = {}
+    keys: dict[_MatchedKey, list[str]] = {}
     for edit in counted_edits(edits, detected=mode != "correction"):
-        spans: list[_Key]
+        spans: list[_MatchedKey]
         if mode == "correction":
             spans = [(edit.start, edit.end, edit.correction)]
         elif mode == "span":

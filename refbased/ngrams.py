@@ -37,7 +37,7 @@ _CELLS = 1 << 24
 
 
 @dataclass(frozen=True)
-class _Chunk:
+class _SentenceRun:
     """A run of sentences.
 
     Attributes:
@@ -123,7 +123,7 @@ def count_overlaps(
     # After freeing a block of some size, glibc keeps as much freed memory for the next request.
     # Otherwise it would request the same pages from the system for every chunk, which takes time.
     np.empty(_KEPT, np.uint8)
-    table = _Table()
+    table = _CodeTable()
     most = _CHUNK_TOKENS * (_WORD if unit == "word" else 1)
     for chunk in _chunks(sources, hypotheses, references, most):
         _count_chunk(result, chunk, refs, order, unit, table)
@@ -157,7 +157,7 @@ def _chunks(
     hypotheses: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
     most: int,
-) -> Iterator[_Chunk]:
+) -> Iterator[_SentenceRun]:
     """Cut the corpus into runs of sentences of about `most` characters."""
     columns = [sources, *references, *hypotheses]
     sizes = sum(np.fromiter(map(len, column), np.int64, len(column)) for column in columns)
@@ -183,7 +183,7 @@ def _chunks(
                 counts.append(others + len(places))
             per_row = np.array(counts)
             slots = np.array(numbers).reshape(len(rows), systems).T
-        yield _Chunk(start, texts, per_row, slots)
+        yield _SentenceRun(start, texts, per_row, slots)
         start = stop
 
 
@@ -203,7 +203,7 @@ def _tokens(texts: Sequence[str], unit: str) -> tuple[IntArray, int, IntArray]:
 
 
 def _count_chunk(
-    result: Overlaps, chunk: _Chunk, refs: int, order: int, unit: str, table: _Table
+    result: Overlaps, chunk: _SentenceRun, refs: int, order: int, unit: str, table: _CodeTable
 ) -> None:
     """Fill in the counts of a run of sentences.
 
@@ -292,7 +292,7 @@ def _minima(counts: Int32Array, refs: int, *, absent: bool) -> Iterator[Int32Arr
 
 
 @dataclass
-class _Table:
+class _CodeTable:
     """A table for looking up codes, whose memory is reused from run to run."""
 
     cells: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))

@@ -25,7 +25,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import file_digest
 
-_Place = tuple[int, int, str]
+_VerdictPlace = tuple[int, int, str]
 """Start, end and new text of an edit."""
 
 
@@ -72,7 +72,7 @@ def verdicts_digest(valid: str, runtime: Runtime) -> str:
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class ValidityVerdicts:
     """Verdicts on edits of systems.
 
     Attributes:
@@ -114,7 +114,9 @@ def output_cases(corpus: Corpus, edits: CorpusEdits) -> list[EditCase]:
     return [case for of_text in cases.values() for case in of_text]
 
 
-def verdicts_on(valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime) -> Verdicts:
+def verdicts_on(
+    valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime
+) -> ValidityVerdicts:
     """Return verdicts on the edits of a corpus' systems.
 
     Several human verdicts on the same edit of a correction are combined by majority; a tie counts
@@ -128,7 +130,7 @@ def verdicts_on(valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime
     Raises:
         InputError: the file cannot be used.
     """
-    votes: dict[tuple[str, str, _Place], FloatArray] = {}
+    votes: dict[tuple[str, str, _VerdictPlace], FloatArray] = {}
     judge, report, unanswered = edit_judge(valid), None, 0
     if judge is not None:
         assert isinstance(judge, EditJudge)  # `edit_judge` returns no other metric
@@ -162,13 +164,13 @@ def verdicts_on(valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime
         ]
         for version, lines in zip(corpus.systems.values(), edits.systems.values(), strict=True)
     ]
-    return Verdicts(values, report, unanswered)
+    return ValidityVerdicts(values, report, unanswered)
 
 
-def _place(edit: Edit) -> _Place:
+def _place(edit: Edit) -> _VerdictPlace:
     return edit.start, edit.end, edit.correction
 
 
-def _key(source: str, correction: str, place: _Place) -> tuple[str, str, _Place]:
+def _key(source: str, correction: str, place: _VerdictPlace) -> tuple[str, str, _VerdictPlace]:
     """Return the key of a verdict, with texts as tokens joined by single blanks."""
     return " ".join(source.split()), " ".join(correction.split()), place

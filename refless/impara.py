@@ -26,7 +26,7 @@ from gecjury.models.checkpoints import (
 )
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
-from gecjury.models.origin import Origin
+from gecjury.models.origin import TrainingOrigin
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.nets.manifest import (
     IMPARA_FORMAT,
@@ -169,7 +169,7 @@ def _or_without_similarity() -> Iterator[None]:
 @lru_cache(maxsize=2)
 def _open(
     weights: str, location: str, max_length: int, device: str, dtype: DType
-) -> tuple[Regressor, Origin]:
+) -> tuple[Regressor, TrainingOrigin]:
     """Load the ranker and the origin of its training data."""
     device = pick_device(device)
     check_dtype(dtype, device)
@@ -192,8 +192,8 @@ def _open(
     identity = f"{weights}|{dtype}"
     ranker = Regressor(placed(model, dtype, device), tokenizer, ("rank",), max_length, identity)
     if manifest is None:
-        return ranker, Origin(location)
-    return ranker, Origin.of(checkpoint.folder, location, manifest.language)
+        return ranker, TrainingOrigin(location)
+    return ranker, TrainingOrigin.of(checkpoint.folder, location, manifest.language)
 
 
 def _manifest(location: str) -> ImparaManifest | None:

@@ -27,9 +27,9 @@ from gecjury.scoring.registry import load
 from gecjury.stats.special import ndtri
 from gecjury.studies.estimate.labels import labels_of_benchmark
 from gecjury.studies.estimate.prediction_powered import (
-    Interval,
+    EstimateInterval,
+    JudgedOutputs,
     Moments,
-    Outputs,
     filled,
 )
 from speed.harness import Claim, Options, checked
@@ -84,7 +84,7 @@ class _Tally:
         self.held = dict[str, int]()
         self.widths = dict[str, float]()
 
-    def add(self, name: str, one: Interval, truth: float) -> None:
+    def add(self, name: str, one: EstimateInterval, truth: float) -> None:
         """Count an interval; one without bounds contains nothing."""
         self.trials[name] = self.trials.get(name, 0) + 1
         self.held[name] = self.held.get(name, 0) + (one.low <= truth <= one.high)
@@ -115,10 +115,10 @@ class _Tally:
         return checked(what, self.told(names), f"{_LEAST} to {_MOST}", met)
 
 
-def _labelled(labels: FloatArray, predictions: FloatArray, chosen: IntArray) -> Outputs:
+def _labelled(labels: FloatArray, predictions: FloatArray, chosen: IntArray) -> JudgedOutputs:
     few = np.full(len(labels), np.nan)
     few[chosen] = labels[chosen]
-    return Outputs(few, predictions)
+    return JudgedOutputs(few, predictions)
 
 
 def _qualities(rng: np.random.Generator, systems: FloatArray, sources: int) -> FloatArray:

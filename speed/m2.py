@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.refbased.m2.maxmatch import Counts, match
+from gecjury.refbased.m2.maxmatch import MatchCounts, match
 from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import choose_running
@@ -44,7 +44,7 @@ def measure(options: Options) -> list[Claim]:
     if options.quick:
         gold, files = gold[:40], files[:3]
     stats = np.full((len(files), len(gold), 2, 3), np.nan)
-    known: dict[tuple[int, str], list[Counts]] = {}
+    known: dict[tuple[int, str], list[MatchCounts]] = {}
     slowest = (0.0, "", 0)
     begin = time.perf_counter()
     for row, path in enumerate(files):

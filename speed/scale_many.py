@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gecjury.datasets.ray_engine import RayEngine, ShardActor
-from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
+from gecjury.datasets.shards import InputFile, Shard, ShardJob, ShardSummary, shards_of
 from gecjury.scoring.signature import Signature
 from speed.harness import Claim, Options, checked, needs
 from speed.refless import HIDDEN, LAYERS, make_models
@@ -35,7 +35,7 @@ SHARD_ROWS = 100_000
 class Idle(ShardActor):
     """An actor that does nothing."""
 
-    def load(self, job: Job) -> Any:
+    def load(self, job: ShardJob) -> Any:
         """Return a function that finishes a shard at once."""
         return SimpleNamespace(finish=_nothing)
 
@@ -100,7 +100,7 @@ def _ceiling(folder: Path, counts: Sequence[int]) -> tuple[float, float]:
         place = folder / str(count)
         place.mkdir(parents=True)
         file = InputFile("/nowhere.jsonl", "nowhere.jsonl", count)
-        job = Job(
+        job = ShardJob(
             "", "source", {"": "hypothesis"}, "", folder=str(place), metrics=("green",),
             labels=("green",), signatures=(Signature("green", "refbased", {}),), files=(file,),
             shard_rows=1,
@@ -112,7 +112,7 @@ def _ceiling(folder: Path, counts: Sequence[int]) -> tuple[float, float]:
     return min(firsts), (counts[1] - counts[0]) / (took[1] - took[0])
 
 
-def _answered(job: Job, shards: Sequence[Shard]) -> list[float]:
+def _answered(job: ShardJob, shards: Sequence[Shard]) -> list[float]:
     """Return the time of each answer."""
     answers: list[float] = []
     IdleEngine("local", 2).finish(job, shards, lambda summary: answers.append(time.perf_counter()))

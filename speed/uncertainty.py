@@ -17,12 +17,12 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.metaeval.uncertainty import Draws
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.system_tests import Entry
+from gecjury.scoring.system_tests import RankedMetric
 from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, Options, checked, peak_memory
 
@@ -83,9 +83,11 @@ def _stages(
         start = time.perf_counter(), time.process_time()
 
     tables = [score_with_files(s, benchmark.corpus, folder, Runtime()) for s in scorers]
-    entries = [Entry(table, scorer) for scorer, table in zip(scorers, tables, strict=True)]
+    entries = [RankedMetric(table, scorer) for scorer, table in zip(scorers, tables, strict=True)]
     done("read score files")
-    study = Study(benchmark, Settings(human="both", resampling=Resampling(resamples=resamples)))
+    study = MetaEvaluation(
+        benchmark, Settings(human="both", resampling=Resampling(resamples=resamples))
+    )
     for table in tables:
         study.evaluate(table)
     done("point estimates, SPA")

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from gecjury.core.textfiles import read_lines, write_text
 from gecjury.corpus.languages.detection import detected_language
-from gecjury.corpus.lines import Layout, layout
+from gecjury.corpus.lines import LineLayout, layout
 from gecjury.corpus.mending import repaired
 
 SHARE = 0.05  # of the lines are damaged
@@ -194,7 +194,7 @@ MARKS = ("list numbers", "bullets", "quotation marks")
 KINDS = (*PLACED, "shifted", "remarks", "fences", "empty", *MARKS, "mixed")
 
 
-def places_of(view: Layout) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+def places_of(view: LineLayout) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
     """Return the places of a layout in the form of `Damaged.truth`."""
     places: set[tuple[str, tuple[int, ...], tuple[int, ...]]] = set()
     for place in view.places:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gecjury.report.citations import CITED, Entry, citations
+from gecjury.report.citations import CITED, Citation, citations
 from gecjury.scoring.abilities import CreditsEdits, Explains, Sweeps
 from gecjury.scoring.options import metric_options
 from gecjury.scoring.registry import METRICS, load, scorer_class
@@ -239,7 +239,7 @@ def metrics_index() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entries(name: str) -> list[Entry]:
+def _entries(name: str) -> list[Citation]:
     """Return the entries to cite for a metric; none if the bibliography has none."""
     return [entry for entry, _ in citations([name])] if name in CITED else []
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs, RankedItem
 from gecjury.core.arrays import FloatArray, IntArray
 
-_Key = tuple[int, str, str]
+_JudgmentKey = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class Kappa:
 
 def _labels(
     items: Sequence[RankedItem], within: bool, directed: bool
-) -> dict[str, dict[_Key, list[int]]]:
+) -> dict[str, dict[_JudgmentKey, list[int]]]:
     """Return each annotator's judgments (-1, 0, 1) of each pair of corrections of each sentence.
 
     Items that cannot be compared with any other are left out, since a ranking of 2,000 systems has
@@ -252,7 +252,7 @@ def _labels(
     lists them. The two names of a pair are in alphabetical order, which decides whether a judgment
     is -1 or 1.
     """
-    labels: dict[str, dict[_Key, list[int]]] = {item.annotator: {} for item in items}
+    labels: dict[str, dict[_JudgmentKey, list[int]]] = {item.annotator: {} for item in items}
     judged = Counter((item.sentence, item.annotator) for item in items)
     people = Counter(sentence for sentence, _ in judged)
     for item in items:
@@ -317,7 +317,7 @@ def annotator_kappa(
 
 
 def _compared(
-    one: dict[_Key, list[int]], two: dict[_Key, list[int]]
+    one: dict[_JudgmentKey, list[int]], two: dict[_JudgmentKey, list[int]]
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """Return pairs of judgments of the same corrections, and all judgments involved.
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.benchmarks.data_folder import DataFolder
-from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, Verdicts
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, ReadVerdicts
 from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
@@ -32,7 +32,7 @@ from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.references import filled_references, meant_references
 from gecjury.stats.counts import defined_mean
 
-Columns = Mapping[str, Mapping[str, float]]
+PublishedScores = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""
 
 
@@ -91,7 +91,7 @@ class Benchmark:
     name: str
     corpus: Corpus
     rankings: Mapping[View, tuple[RankedItem, ...]]
-    human: Mapping[View, Columns]
+    human: Mapping[View, PublishedScores]
     view: View
     systems: str
     system_sets: Mapping[str, tuple[str, ...]]
@@ -108,7 +108,7 @@ class Benchmark:
     labels: CorrectionLabels | None = None
     directed_kappa: bool = False
     drawn_from: int | None = None
-    _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
+    _verdicts: Callable[[], ReadVerdicts] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Return its name and size; the texts are in its corpus."""
@@ -177,7 +177,7 @@ class Benchmark:
         """Return whether annotators judged single edits."""
         return self._verdicts is not None
 
-    def verdicts(self) -> Verdicts:
+    def verdicts(self) -> ReadVerdicts:
         """Return the annotators' verdicts on single edits, as `read_edit_verdicts` does.
 
         Raises:
@@ -258,8 +258,11 @@ class Benchmark:
         )
 
     def _human_of(
-        self, kinds: Columns, items: Sequence[RankedItem], scores: NDArray[np.float64] | None
-    ) -> Columns:
+        self,
+        kinds: PublishedScores,
+        items: Sequence[RankedItem],
+        scores: NDArray[np.float64] | None,
+    ) -> PublishedScores:
         """Return human scores of systems, computed from the judgments of some sentences."""
         columns = dict(kinds)
         if "mean" in kinds and scores is not None:
@@ -293,8 +296,8 @@ class Benchmark:
 
 
 def _verdicts_of(
-    read: Callable[[], Verdicts], corpus: Corpus, place: Mapping[int, int]
-) -> Verdicts:
+    read: Callable[[], ReadVerdicts], corpus: Corpus, place: Mapping[int, int]
+) -> ReadVerdicts:
     """Return the verdicts on edits of some sentences.
 
     Args:
@@ -394,7 +397,7 @@ class LoadRequest:
         corpus: Corpus,
         *,
         rankings: Mapping[View, tuple[RankedItem, ...]],
-        human: Mapping[View, Columns],
+        human: Mapping[View, PublishedScores],
         rows: Sequence[int] | None = None,
         **more: Any,
     ) -> Benchmark:

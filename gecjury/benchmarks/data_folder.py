@@ -44,7 +44,7 @@ _SLOWEST = 1_000  # bytes a second below which a transfer is too slow, although 
 _ATTEMPTS = 5
 _WORKERS = 8
 
-Origin = Literal["--data", "$GECJURY_DATA", "cache"]
+FolderOrigin = Literal["--data", "$GECJURY_DATA", "cache"]
 FileState = Literal["present", "missing", "altered"]
 
 
@@ -159,7 +159,7 @@ def open_data(
             f"$GECJURY_DATA_URL: {visible(public_address(base))!r} is not an address to fetch from "
             f"({wrong}); expected https://HOST/... or http://HOST/..."
         )
-    origin: Origin
+    origin: FolderOrigin
     if data:
         origin, root = "--data", Path(data)
     elif os.environ.get("GECJURY_DATA"):
@@ -188,7 +188,7 @@ class DataFolder:
     """
 
     root: Path
-    origin: Origin
+    origin: FolderOrigin
     base_url: str = BASE_URL
     files: Mapping[str, DataFile] = field(default_factory=manifest, repr=False)
     quiet: bool = field(default=False, repr=False, compare=False)

@@ -88,11 +88,13 @@ class JudgedSource:
     item: str = ""
 
 
-Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[tuple[str, str], ...]]
+ReadVerdicts = tuple[
+    tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[tuple[str, str], ...]
+]
 """Verdicts, their sources, and what could not be read: item and reason."""
 
 
-def read_edit_verdicts(folder: Path) -> Verdicts:
+def read_edit_verdicts(folder: Path) -> ReadVerdicts:
     """Read `annotator*/N.txt` below a folder such as SEEDA's `data/EditEval_Step1`.
 
     A malformed mark is read where only one reading is possible: the verdict is outside its bracket

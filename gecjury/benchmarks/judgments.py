@@ -45,7 +45,7 @@ Published benchmarks have fewer pairs in all.
 """
 
 
-_Rank = TypeVar("_Rank", int, float)
+_RankT = TypeVar("_RankT", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -504,8 +504,8 @@ def rank_ratings(
 
 
 def ranked_places(
-    ranks: Mapping[str, _Rank], corpus: Corpus, sentence: int
-) -> dict[tuple[_Rank, str], list[str]]:
+    ranks: Mapping[str, _RankT], corpus: Corpus, sentence: int
+) -> dict[tuple[_RankT, str], list[str]]:
     """Return systems by rank and text: those that share both share a place in a ranking.
 
     Args:
@@ -513,7 +513,7 @@ def ranked_places(
         corpus: gives the texts.
         sentence: row of the corpus.
     """
-    places: dict[tuple[_Rank, str], list[str]] = {}
+    places: dict[tuple[_RankT, str], list[str]] = {}
     for name, rank in ranks.items():
         places.setdefault((rank, corpus.systems[name].lines[sentence]), []).append(name)
     return places

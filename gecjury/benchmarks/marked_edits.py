@@ -16,7 +16,7 @@ from gecjury.corpus.edits import Edit
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class EditMark:
     """A replacement in running text.
 
     Attributes:
@@ -31,7 +31,7 @@ class Mark:
 
 
 def token_edits(
-    source: str, target: str, marks: Sequence[Mark]
+    source: str, target: str, marks: Sequence[EditMark]
 ) -> list[tuple[Edit, list[int]]] | None:
     """Read marks as edits of tokens.
 
@@ -79,7 +79,7 @@ def token_edits(
     return edits
 
 
-def _stretches(old: str, new: str, marks: Sequence[Mark]) -> list[tuple[int, int, int]] | None:
+def _stretches(old: str, new: str, marks: Sequence[EditMark]) -> list[tuple[int, int, int]] | None:
     """Return the stretches between the marks: the places in both texts, and the length.
 
     Returns:

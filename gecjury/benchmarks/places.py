@@ -22,7 +22,7 @@ from gecjury.corpus.tokens import in_language
 
 
 @dataclass(frozen=True)
-class Layout:
+class PlacedCorrections:
     """Corrections by place and source.
 
     Attributes:
@@ -62,7 +62,7 @@ class Layout:
         return table
 
 
-def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> Layout:
+def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> PlacedCorrections:
     """Give each correction a place among those of its source.
 
     Args:
@@ -83,10 +83,12 @@ def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> L
         cells.append((counts[row], row))
         counts[row] += 1
     names = tuple(f"output{number}" for number in range(1, max(counts, default=0) + 1))
-    return Layout(tuple(texts), names, tuple(cells))
+    return PlacedCorrections(tuple(texts), names, tuple(cells))
 
 
-def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[str]) -> Corpus:
+def placed_corpus(
+    request: LoadRequest, layout: PlacedCorrections, corrections: Sequence[str]
+) -> Corpus:
     """Return the corpus of a benchmark that comes without references.
 
     Args:
@@ -99,7 +101,11 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
 
 
 def placed_benchmark(
-    request: LoadRequest, corpus: Corpus, layout: Layout, notes: Sequence[str], **more: Any
+    request: LoadRequest,
+    corpus: Corpus,
+    layout: PlacedCorrections,
+    notes: Sequence[str],
+    **more: Any,
 ) -> Benchmark:
     """Return a benchmark of places, without rankings unless the loader passes some.
 

@@ -21,11 +21,11 @@ from gecjury.core.settings import REQUIRED, option
 from gecjury.corpus.edits import NOOP
 from gecjury.corpus.m2 import M2Annotation, M2Sentence, read_m2
 
-Unit = Literal["tokens", "spans", "corrections", "typed"]
+CompareUnit = Literal["tokens", "spans", "corrections", "typed"]
 """Criteria of a match: the tokens to change, the spans, spans and corrections, or spans,
 corrections and types."""
 
-_TITLES: dict[Unit, str] = {
+_TITLES: dict[CompareUnit, str] = {
     "tokens": " Token-Based Detection ",
     "spans": " Span-Based Detection ",
     "corrections": " Span-Based Correction ",
@@ -34,9 +34,9 @@ _TITLES: dict[Unit, str] = {
 _NOTHING = M2Annotation(-1, -1, NOOP, "-NONE-")
 _RULE = "-" * 40
 
-_Key = tuple[int, int] | tuple[int, int, str] | tuple[int, int, str, str]
-_Edits = dict[_Key, list[str]]
-_Counts = tuple[int, int, int]
+_MatchKey = tuple[int, int] | tuple[int, int, str] | tuple[int, int, str, str]
+_EditsByKey = dict[_MatchKey, list[str]]
+_TpFpFn = tuple[int, int, int]
 _Categories = dict[str, list[int]]
 
 
@@ -63,7 +63,7 @@ class CompareOptions:
 
     hyp: str = option(REQUIRED, "-hyp", metavar="HYP")
     ref: str = option(REQUIRED, "-ref", metavar="REF")
-    unit: Unit = option("corrections", hidden=True)
+    unit: CompareUnit = option("corrections", hidden=True)
     beta: float = option(0.5, "-b", "--beta", metavar="X", least=0, most=1e100)
     verbose: bool = option(False, "-v", "--verbose")
     single: bool = option(False, "-single")
@@ -168,13 +168,13 @@ def compare_lines(
     yield from _results(total, categories, options)
 
 
-def _by_coder(block: M2Sentence, options: CompareOptions) -> dict[int, _Edits]:
+def _by_coder(block: M2Sentence, options: CompareOptions) -> dict[int, _EditsByKey]:
     """Return the edits of every annotator that count, with the types behind each key.
 
     An annotator whose edits are all left out is kept, without edits; a block without edit lines has
     annotator 0, without edits.
     """
-    coders: dict[int, _Edits] = {}
+    coders: dict[int, _EditsByKey] = {}
     for edit in block.annotations or (_NOTHING,):
         keys = coders.setdefault(edit.annotator, {})
         if not _is_left_out(edit, options):
@@ -192,7 +192,7 @@ def _is_left_out(edit: M2Annotation, options: CompareOptions) -> bool:
     return unfit or edit.type in options.left_out
 
 
-def _keys(edit: M2Annotation, unit: Unit) -> list[_Key]:
+def _keys(edit: M2Annotation, unit: CompareUnit) -> list[_MatchKey]:
     start, end = edit.start, edit.end
     if unit == "tokens":
         if start == -1:
@@ -206,12 +206,12 @@ def _keys(edit: M2Annotation, unit: Unit) -> list[_Key]:
     return [(start, end, edit.type, edit.correction)]
 
 
-def _counted(edits: _Edits) -> _Edits:
+def _counted(edits: _EditsByKey) -> _EditsByKey:
     """Return the edits without those that mark a sentence as correct."""
     return {key: types for key, types in edits.items() if types[0] != NOOP}
 
 
-def _sum(one: _Counts, two: _Counts) -> _Counts:
+def _sum(one: _TpFpFn, two: _TpFpFn) -> _TpFpFn:
     return one[0] + two[0], one[1] + two[1], one[2] + two[2]
 
 
@@ -228,13 +228,13 @@ def _scores(counts: Sequence[int], beta: float) -> tuple[float, float, float]:
     return round(precision, 4), round(recall, 4), round(score, 4)
 
 
-def _listed(edits: _Edits) -> list[tuple[int | str, ...]]:
+def _listed(edits: _EditsByKey) -> list[tuple[int | str, ...]]:
     """Return keys with their first type, as they are shown; none if the first is `noop`."""
     rows: list[tuple[int | str, ...]] = [(*key, edits[key][0]) for key in sorted(edits)]
     return [] if rows and rows[0][0] == -1 else rows
 
 
-def _told(which: str, counts: _Counts, beta: float) -> list[str]:
+def _told(which: str, counts: _TpFpFn, beta: float) -> list[str]:
     return [
         f"{which} TP/FP/FN".ljust(17) + f": {counts[0]} {counts[1]} {counts[2]}",
         f"{which} P/R/F{beta}  : " + " ".join(map(str, _scores(counts, beta))),
@@ -256,7 +256,7 @@ def _grouped(categories: _Categories, level: int) -> _Categories:
     return grouped
 
 
-def _results(total: _Counts, categories: _Categories, options: CompareOptions) -> Iterator[str]:
+def _results(total: _TpFpFn, categories: _Categories, options: CompareOptions) -> Iterator[str]:
     title, beta = _TITLES[options.unit], options.beta
     if options.categories:
         yield ""

@@ -14,7 +14,7 @@ from gecjury.core.textfiles import write_text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replies:
+class RepliesFile:
     """Stored replies.
 
     Attributes:
@@ -25,7 +25,7 @@ class Replies:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exported(Replies):
+class Exported(RepliesFile):
     """Stored replies of some stores.
 
     Attributes:
@@ -36,7 +36,7 @@ class Exported(Replies):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class ShownStores:
     """Stored replies on a page.
 
     Attributes:
@@ -50,7 +50,7 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class JudgeOption:
     """A judge.
 
     Attributes:
@@ -63,9 +63,12 @@ class Asked:
 _ACTIONS = {
     "list": ("the stores in the cache folder", declares(needs=("cache",))),
     "export": ("write stores to one file", declares(Exported, needs=("cache",))),
-    "show": ("write stored replies to a web page", declares(Shown, needs=("cache",))),
-    "import": ("add a file's replies to the stores", declares(Replies, needs=("cache",))),
-    "prompt": ("print a judge's prompt, to start your own from (prompt=FILE)", declares(Asked)),
+    "show": ("write stored replies to a web page", declares(ShownStores, needs=("cache",))),
+    "import": ("add a file's replies to the stores", declares(RepliesFile, needs=("cache",))),
+    "prompt": (
+        "print a judge's prompt, to start your own from (prompt=FILE)",
+        declares(JudgeOption),
+    ),
 }
 
 

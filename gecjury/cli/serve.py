@@ -30,7 +30,7 @@ class Server:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class ServedMetrics:
     """Metrics of the page.
 
     Attributes:
@@ -41,7 +41,7 @@ class Shown:
     metrics: tuple[str, ...] = option((), "-m", "--metric", metavar="METRIC")
 
 
-add_arguments = declares(Shown, Server, needs=("texts", "models"))
+add_arguments = declares(ServedMetrics, Server, needs=("texts", "models"))
 
 
 def run(args: argparse.Namespace) -> int:

@@ -52,7 +52,7 @@ def text_key(*texts: str) -> str:
     return digest.hexdigest()
 
 
-class _Store:
+class _CacheFile:
     """Bytes by key within a scope, shared by all processes that open the same file.
 
     The file is created when something is first stored.
@@ -206,7 +206,7 @@ def _is_damage(error: Exception) -> bool:
     return damage or isinstance(error, _AnotherFormat)
 
 
-class DiskCache(_Store):
+class DiskCache(_CacheFile):
     """Texts of one kind by key."""
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
@@ -230,7 +230,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-class VectorCache(_Store):
+class VectorCache(_CacheFile):
     """Vectors of 32-bit floats by key; the key covers everything that determines a vector."""
 
     limit = 2 * 1024**3

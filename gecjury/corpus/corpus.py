@@ -28,7 +28,7 @@ from gecjury.corpus.m2 import M2Sentence
 _T = TypeVar("_T")
 
 
-class Mark(NamedTuple):
+class ReferenceMark(NamedTuple):
     """A span of source tokens that a grammar checker marked.
 
     Attributes:
@@ -65,7 +65,7 @@ class Version:
     edits: tuple[tuple[Edit, ...], ...] | None = None
     sources: tuple[str, ...] | None = None
     text: Sequence[str] | None = None
-    marks: tuple[tuple[Mark, ...], ...] | None = None
+    marks: tuple[tuple[ReferenceMark, ...], ...] | None = None
     note: str = ""
     ids: Mapping[str, int] | None = None
     key: str = ""

@@ -20,6 +20,7 @@ from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.forms import looks_like_matches
 from gecjury.corpus.files.gold import have_types, named_types, other_types
 from gecjury.corpus.files.reading import (
+    Role,
     align_reference,
     read_content,
     read_corpus,
@@ -29,7 +30,7 @@ from gecjury.corpus.files.reading import (
     system_name,
 )
 from gecjury.corpus.languages.language import unparted_note
-from gecjury.corpus.lines import Layout, layout
+from gecjury.corpus.lines import LineLayout, layout
 from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
 from gecjury.corpus.references import NO_REFERENCE, filled_references
 from gecjury.corpus.tokens import looks_raw, raw_share, signs_note
@@ -41,9 +42,6 @@ _GLUED_SHARE = 0.02
 # A word with sentence punctuation attached to its end, or an unsplit contraction: detokenised text
 # has them on nearly every line, PTB-like text nowhere. Abbreviations ("e.g.", "U.S.") are excluded.
 _GLUED = re.compile(r"^(?:\w{2,}[,;:!?]|\w{3,}[a-z]\.|\w+n't|\w+'(?:s|re|ve|ll|d|m))$")
-
-
-Role = Literal["source", "hypothesis", "reference"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class FileReport:
         return system_name(self.path)
 
     @cached_property
-    def layout(self) -> Layout | None:
+    def layout(self) -> LineLayout | None:
         """How its lines lie against the source's; None for the source."""
         return layout(self.sources, self.lines) if self.sources else None
 
@@ -92,8 +90,8 @@ class FileReport:
         }
 
 
-Level = Literal["error", "warning", "repaired", "note"]
-_Remarks = Iterator[tuple[Level, str]]
+Severity = Literal["error", "warning", "repaired", "note"]
+_Remarks = Iterator[tuple[Severity, str]]
 
 
 @dataclass(frozen=True)
@@ -104,14 +102,14 @@ class Finding:
     with a file of which a repaired copy was written.
     """
 
-    level: Level
+    level: Severity
     file: str
     message: str
 
 
 def errors_first(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings by their levels, errors first."""
-    order = get_args(Level)
+    order = get_args(Severity)
     return sorted(findings, key=lambda finding: order.index(finding.level))
 
 
@@ -201,8 +199,8 @@ def _examine(
     source_read = None
     read: dict[Role, dict[str, tuple[Version, ...]]] = {"hypothesis": {}, "reference": {}}
 
-    def add(path: str | Path, *remarks: tuple[Level, str] | str) -> None:
-        level: Level
+    def add(path: str | Path, *remarks: tuple[Severity, str] | str) -> None:
+        level: Severity
         for remark in remarks:
             level, text = remark if isinstance(remark, tuple) else ("note", remark)
             findings[Finding(level, str(path), text)] = None
@@ -307,7 +305,7 @@ def _encoding(path: str | Path) -> _Remarks:
         for letter in set(text) - {"\n", "\t"}
         if unicodedata.category(letter) in ("Cf", "Cc")
     )
-    counted: tuple[tuple[Level, int, str], ...] = (
+    counted: tuple[tuple[Severity, int, str], ...] = (
         ("note", read_text(path).count("\r\n"), "lines end in CRLF (read as LF)"),
         ("note", sum(line != line.rstrip() for line in raw), "lines end in spaces (ignored)"),
         (
@@ -337,7 +335,7 @@ def _against_source(report: FileReport) -> _Remarks:
     if view is None:
         return
     same = len(lines) == len(sources)
-    level: Level = "warning" if same else "error"
+    level: Severity = "warning" if same else "error"
     if not same:
         remedy = view.refusal or "--fix FOLDER writes a repaired copy"
         yield level, f"{len(lines)} lines, but the source has {len(sources)}; {remedy}"

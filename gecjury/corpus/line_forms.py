@@ -34,7 +34,7 @@ _SIGNS = ".!?…。！？।؟۔"
 
 
 @dataclass(frozen=True)
-class Form:
+class LineForm:
     """A form of lines.
 
     Attributes:
@@ -62,7 +62,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundForm:
     """A form that lines of a text have.
 
     Attributes:
@@ -71,7 +71,7 @@ class Found:
         example: how one of them has it; empty if the name says it.
     """
 
-    form: Form
+    form: LineForm
     count: int
     example: str = ""
 
@@ -99,9 +99,9 @@ def key_of(line: str) -> str:
 
 def without_forms(
     sources: Sequence[str], lines: Sequence[str]
-) -> tuple[Sequence[str], tuple[Found, ...]]:
+) -> tuple[Sequence[str], tuple[FoundForm, ...]]:
     """Take off the forms that many lines have, and no source; name those that stay, too."""
-    found: list[Found] = []
+    found: list[FoundForm] = []
     texts = sum(map(bool, lines))
     rare = _rare(lines)
     for form in _FORMS:
@@ -111,12 +111,12 @@ def without_forms(
         find = _in_columns if form.columns else _around if form.around else _inside
         count, example, made = find(form, sources, lines)
         if count >= least:
-            found.append(Found(form, count, example))
+            found.append(FoundForm(form, count, example))
             lines, rare = made, _rare(made)
     return lines, tuple(found)
 
 
-_Made = tuple[int, str, Sequence[str]]
+_FormedLine = tuple[int, str, Sequence[str]]
 """The number of lines that have a form, how one of them has it, and all lines without it."""
 
 
@@ -126,7 +126,7 @@ def _rare(lines: Sequence[str]) -> str:
     return data.translate(None, _USUAL).decode("utf-8", "surrogatepass")
 
 
-def _inside(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
+def _inside(form: LineForm, sources: Sequence[str], lines: Sequence[str]) -> _FormedLine:
     anywhere = re.compile(form.pattern.pattern.removesuffix(r"\s*$"))
     of_sources = [m[0] for line in sources for m in anywhere.finditer(line)]
     kept = {"".join(text.split()) for text in of_sources}
@@ -139,7 +139,7 @@ def _inside(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
     return sum(map(bool, own)), next(filter(None, own), ""), made
 
 
-def _around(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
+def _around(form: LineForm, sources: Sequence[str], lines: Sequence[str]) -> _FormedLine:
     # Most texts have no such form, which few of their lines show.
     some = lines[:: max(1, len(lines) // _LOOKED)]
     if 3 * sum(map(bool, map(form.pattern.match, some))) < form.share * sum(map(bool, some)):
@@ -151,7 +151,7 @@ def _around(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
     return len(matches), "", [form.mend(line) if form.mend else line for line in lines]
 
 
-def _in_columns(form: Form, sources: Sequence[str], lines: Sequence[str]) -> _Made:
+def _in_columns(form: LineForm, sources: Sequence[str], lines: Sequence[str]) -> _FormedLine:
     """Find the corrections in a table; a line that is no row may be a sentence without errors."""
     rows = [form.pattern.split(line) for line in lines]
     widths = Counter(len(row) for row in rows if len(row) > 1)
@@ -264,15 +264,15 @@ _ARROWS = re.compile(r"\s+(?:-+>|=+>|[→⇒➔➜⟶])(?:\s+|$)")
 
 # What is inside comes after what is around it: `1. "He goes ." (tense)`.
 _FORMS = (
-    Form(
+    LineForm(
         "special tokens",
         _TOKENS,
         _without(re.compile(rf"\s*(?:{_TOKENS.pattern})\s*"), " "),
         _CLEAR,
         signs="<[\\",
     ),
-    Form("word pieces", _PIECES, _of_pieces, _CLEAR, "join them", "▁Ġ<@#￭"),
-    Form(
+    LineForm("word pieces", _PIECES, _of_pieces, _CLEAR, "join them", "▁Ġ<@#￭"),
+    LineForm(
         "unknown characters",
         _UNKNOWN,
         None,
@@ -280,7 +280,7 @@ _FORMS = (
         "the model does not know a character of its input",
         "⁇<[",
     ),
-    Form(
+    LineForm(
         "escaped signs",
         _ESCAPED,
         lambda line: html.unescape(line).replace(" @-@ ", "-"),
@@ -288,13 +288,13 @@ _FORMS = (
         "replace them",
         "&@",
     ),
-    Form("table cells", _CELLS, None, _MOST, "keep the corrections", "|", columns=1),
-    Form("tabs", _TABS, None, _MOST, "keep the corrections", "\t", columns=1),
-    Form("arrows", _ARROWS, None, _MOST, "keep the corrections", ">→⇒➔➜⟶", columns=2),
-    Form("bold type", _BOLD, _inner(_BOLD), _SOME, signs="*_"),
-    Form("list numbers", _NUMBER, _without(_NUMBER), _MOST, around=True, agree=_in_order),
-    Form("bullets", _BULLET, _without(_BULLET), _MOST, around=True),
-    Form("labels", _LABEL, _without(_LABEL), _MOST, around=True, agree=_are_one),
-    Form("remarks", _REMARK, _without(_REMARK), _REMARKED, signs=")）]】"),
-    Form("quotation marks", _QUOTED, _inner(_QUOTED), _MOST, around=True),
+    LineForm("table cells", _CELLS, None, _MOST, "keep the corrections", "|", columns=1),
+    LineForm("tabs", _TABS, None, _MOST, "keep the corrections", "\t", columns=1),
+    LineForm("arrows", _ARROWS, None, _MOST, "keep the corrections", ">→⇒➔➜⟶", columns=2),
+    LineForm("bold type", _BOLD, _inner(_BOLD), _SOME, signs="*_"),
+    LineForm("list numbers", _NUMBER, _without(_NUMBER), _MOST, around=True, agree=_in_order),
+    LineForm("bullets", _BULLET, _without(_BULLET), _MOST, around=True),
+    LineForm("labels", _LABEL, _without(_LABEL), _MOST, around=True, agree=_are_one),
+    LineForm("remarks", _REMARK, _without(_REMARK), _REMARKED, signs=")）]】"),
+    LineForm("quotation marks", _QUOTED, _inner(_QUOTED), _MOST, around=True),
 )

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import FileLines, shown_path
 from gecjury.core.wording import named_lines
-from gecjury.corpus.line_forms import Found, cut_off, key_of, without_forms
+from gecjury.corpus.line_forms import FoundForm, cut_off, key_of, without_forms
 
 # Below, values that were set on JFLEG's dev part and half of the CoNLL-2014 systems
 # (`tools/make_damaged_texts.py --evaluate`).
@@ -47,7 +47,7 @@ _FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*$")
 Kind = Literal["merged", "split", "dropped", "added", "empty", "unplaced"]
 
 
-class Step(NamedTuple):
+class LineStep(NamedTuple):
     """Neighbouring lines of a file, and the lines of the source that they correct.
 
     Attributes:
@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class MisfitLines:
     """Lines that do not fit the source.
 
     Attributes:
@@ -73,7 +73,7 @@ class Place:
     """
 
     kind: Kind
-    step: Step
+    step: LineStep
     shift: int
     edge: bool
     sure: bool
@@ -120,7 +120,7 @@ def _named(rows: range) -> str:
 
 
 @dataclass(frozen=True)
-class Layout:
+class LineLayout:
     """How the lines of a file lie against those of its source.
 
     Attributes:
@@ -136,9 +136,9 @@ class Layout:
     sources: Sequence[str]
     as_read: Sequence[str]
     lines: Sequence[str]
-    forms: tuple[Found, ...]
+    forms: tuple[FoundForm, ...]
     fences: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[LineStep, ...]
     unfit: frozenset[int]
 
     @property
@@ -154,7 +154,7 @@ class Layout:
         return tuple(filter(None, [*(f.message for f in self.forms if not f.mended), cut]))
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[MisfitLines, ...]:
         """Lines that do not fit, in order; neighbouring ones of one kind are one place."""
         return tuple(_places(self))
 
@@ -212,7 +212,7 @@ class Layout:
             yield f"{named_lines([row + 1 for row in self.fences])}: code fences; delete them"
         for row, source in self.out_of_order[:5]:
             yield f"line {row + 1} is out of order: it fits line {source + 1} of the source"
-        kinds: dict[str, list[Place]] = {}
+        kinds: dict[str, list[MisfitLines]] = {}
         for place in self.places:
             kinds.setdefault(place.kind, []).append(place)
         for kind, places in kinds.items():
@@ -225,7 +225,7 @@ class Layout:
                 yield f"{kind} lines at {len(more)} more places ({named_lines(more)})"
 
 
-def layout(sources: Sequence[str], as_read: Sequence[str]) -> Layout:
+def layout(sources: Sequence[str], as_read: Sequence[str]) -> LineLayout:
     """Find out which line of a file corrects which line of the source."""
     fenced = any(map(_FENCE.match, sources))
     fences = () if fenced else tuple(row for row, line in enumerate(as_read) if _FENCE.match(line))
@@ -235,7 +235,7 @@ def layout(sources: Sequence[str], as_read: Sequence[str]) -> Layout:
     texts = [row for row, line in enumerate(sources) if line.strip()]
     walk = _Walk([sources[row] for row in texts], [lines[row] for row in rows])
     solid = [
-        Step(
+        LineStep(
             range(texts[step.sources.start], texts[step.sources.stop - 1] + 1),
             range(rows[step.lines.start], rows[step.lines.stop - 1] + 1),
         )
@@ -244,7 +244,7 @@ def layout(sources: Sequence[str], as_read: Sequence[str]) -> Layout:
     ]
     with_gaps = _with_gaps(solid, len(sources), lines, left_out)
     steps = tuple(_with_fragments(with_gaps, sources, lines))
-    return Layout(
+    return LineLayout(
         sources, as_read, lines, forms, fences, steps, frozenset(rows[j] for j in walk.unfit)
     )
 
@@ -389,14 +389,14 @@ class _Walk:
         self.size = size_of(sources)
         self.unfit: set[int] = set()
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[LineStep]:
         """Return steps that together have every row of both texts."""
-        steps: list[Step] = []
+        steps: list[LineStep] = []
         i = j = 0
         n, m = len(self.ours), len(self.theirs)
         while i < n or j < m:
             if i < n and j < m and self.fits(i, j):
-                steps.append(Step(range(i, i + 1), range(j, j + 1)))
+                steps.append(LineStep(range(i, i + 1), range(j, j + 1)))
                 i, j = i + 1, j + 1
                 continue
             i2, j2 = self._next_fit(i, j)
@@ -452,15 +452,15 @@ class _Walk:
             if len(key) > 10 and once[0][key] == 1 and key in place
         ]
 
-    def _placed(self, ours: range, theirs: range) -> list[Step]:
+    def _placed(self, ours: range, theirs: range) -> list[LineStep]:
         """Return the best steps for a region."""
         if not ours or not theirs:
-            return [Step(ours, theirs)]
+            return [LineStep(ours, theirs)]
         if len(ours) * len(theirs) > _CELLS:
             if len(ours) != len(theirs):
-                return [Step(ours, theirs)]
+                return [LineStep(ours, theirs)]
             pairs = zip(ours, theirs, strict=True)
-            return [Step(range(i, i + 1), range(j, j + 1)) for i, j in pairs]
+            return [LineStep(range(i, i + 1), range(j, j + 1)) for i, j in pairs]
         moves = ((1, 1), (1, 0), (0, 1), (2, 1), (1, 2), (3, 1), (1, 3))
         best: dict[tuple[int, int], tuple[float, tuple[int, int]]] = {
             (ours.start, theirs.start): (0.0, (0, 0))
@@ -479,7 +479,7 @@ class _Walk:
         i, j = ours.stop, theirs.stop
         while (i, j) != (ours.start, theirs.start):
             a, b = best[i, j][1]
-            steps.append(Step(range(i - a, i), range(j - b, j)))
+            steps.append(LineStep(range(i - a, i), range(j - b, j)))
             i, j = i - a, j - b
         return steps[::-1]
 
@@ -514,8 +514,8 @@ class _Walk:
 
 
 def _with_gaps(
-    solid: Sequence[Step], count: int, lines: Sequence[str], left_out: set[int]
-) -> Iterator[Step]:
+    solid: Sequence[LineStep], count: int, lines: Sequence[str], left_out: set[int]
+) -> Iterator[LineStep]:
     """Add the steps of lines that have no counterpart; an empty line may stand for a source line.
 
     Args:
@@ -527,7 +527,7 @@ def _with_gaps(
     # Empty lines between all sentences are layout; they answer nothing.
     layout_only = empty >= 0.4 * (len(lines) - empty)
     i = j = 0
-    for step in (*solid, Step(range(count, count), range(len(lines), len(lines)))):
+    for step in (*solid, LineStep(range(count, count), range(len(lines), len(lines)))):
         ours, theirs = range(i, step.sources.start), range(j, step.lines.start)
         rows = [row for row in theirs if row not in left_out]
         all_answer = len(ours) == len(rows)
@@ -535,22 +535,22 @@ def _with_gaps(
             empty_answers = not layout_only and not lines[row].strip()
             answered = ours[: all_answer or empty_answers]
             ours = ours[len(answered) :]
-            yield Step(answered or range(0), range(row, row + 1))
+            yield LineStep(answered or range(0), range(row, row + 1))
         if ours:
-            yield Step(ours, range(step.lines.start, step.lines.start))
+            yield LineStep(ours, range(step.lines.start, step.lines.start))
         if step.sources or step.lines:
             yield step
         i, j = step.sources.stop, step.lines.stop
 
 
 def _with_fragments(
-    steps: Iterable[Step], sources: Sequence[str], lines: Sequence[str]
-) -> Iterator[Step]:
+    steps: Iterable[LineStep], sources: Sequence[str], lines: Sequence[str]
+) -> Iterator[LineStep]:
     """Join the steps of lines that are the beginning or the end of a sentence in the next line."""
-    before: Step | None = None
+    before: LineStep | None = None
     for step in steps:
         if before is not None and _one_sentence(before, step, sources, lines):
-            before = Step(
+            before = LineStep(
                 before.sources or step.sources, range(before.lines.start, step.lines.stop)
             )
             continue
@@ -561,7 +561,9 @@ def _with_fragments(
         yield before
 
 
-def _one_sentence(one: Step, two: Step, sources: Sequence[str], lines: Sequence[str]) -> bool:
+def _one_sentence(
+    one: LineStep, two: LineStep, sources: Sequence[str], lines: Sequence[str]
+) -> bool:
     """Return True if a line that corrects no source line completes a sentence beside it."""
     if len(one.sources) + len(two.sources) != 1 or not one.lines or not two.lines:
         return False
@@ -580,17 +582,17 @@ def _one_sentence(one: Step, two: Step, sources: Sequence[str], lines: Sequence[
     return fit(source, " ".join(both)) > fit(source, " ".join(alone))
 
 
-def _places(view: Layout) -> Iterator[Place]:
+def _places(view: LineLayout) -> Iterator[MisfitLines]:
     sources, lines, steps = view.sources, view.lines, view.steps
     fit = likeness_of(sources)
 
-    def doubtful(step: Step) -> bool:
+    def doubtful(step: LineStep) -> bool:
         if len(step.sources) != 1 or len(step.lines) != 1:
             return False
         line = lines[step.lines.start]
         return bool(line.strip()) and fit(sources[step.sources.start], line) < _DOUBTFUL
 
-    def may_end(before: Step, step: Step) -> bool:
+    def may_end(before: LineStep, step: LineStep) -> bool:
         """Return True if added words may be the end of the sentence in the line before them."""
         if not before.sources or not before.lines or len(step.lines) != 1:
             return False
@@ -612,7 +614,7 @@ def _places(view: Layout) -> Iterator[Place]:
             continue
         while n < len(steps) and kind in ("added", "empty") and _kind(steps[n], lines) == kind:
             n += 1
-        step = Step(step.sources, range(step.lines.start, steps[n - 1].lines.stop))
+        step = LineStep(step.sources, range(step.lines.start, steps[n - 1].lines.stop))
         after = steps[n] if n < len(steps) else None
         shift = 0
         if kind != "empty" and after is not None and after.sources and after.lines:
@@ -625,10 +627,10 @@ def _places(view: Layout) -> Iterator[Place]:
             and not any(map(doubtful, around))
             and not (start and may_end(steps[start - 1], step))
         )
-        yield Place(kind, step, shift, edge, sure, text)
+        yield MisfitLines(kind, step, shift, edge, sure, text)
 
 
-def _kind(step: Step, lines: Sequence[str]) -> Kind | None:
+def _kind(step: LineStep, lines: Sequence[str]) -> Kind | None:
     ours, theirs = len(step.sources), len(step.lines)
     if ours == theirs == 1:
         return None

@@ -13,7 +13,7 @@ from pathlib import Path
 from gecjury.core.durable import whole_file
 from gecjury.core.errors import OutputError
 from gecjury.corpus.line_forms import key_of
-from gecjury.corpus.lines import DENSE, ENDS, PART, Layout, overlap, size_of
+from gecjury.corpus.lines import DENSE, ENDS, PART, LineLayout, overlap, size_of
 
 CHANGES = "changes.jsonl"
 """Name of the report of every change, beside the repaired files."""
@@ -22,11 +22,11 @@ _CLOSES = re.compile(r"[.,;:!?)\]…。，！？）]")
 
 
 @dataclass(frozen=True)
-class Change:
+class LineChange:
     """A change to neighbouring lines of a file.
 
     Attributes:
-        kind: a kind of `gecjury.corpus.lines.Place`, or what was taken off the line.
+        kind: a kind of `gecjury.corpus.lines.MisfitLines`, or what was taken off the line.
         lines: numbers of the lines, from 1.
         sources: numbers of the source lines that they correct.
         before: the lines as they were.
@@ -52,12 +52,12 @@ class Repair:
     """
 
     lines: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[LineChange, ...] = ()
     filled: int = 0
     refusal: str = ""
 
 
-def repaired(view: Layout, *, fill: bool = False) -> Repair:
+def repaired(view: LineLayout, *, fill: bool = False) -> Repair:
     """Return the file with a line for each source line, if every place is sure.
 
     Args:
@@ -78,7 +78,7 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
         )
     lines: list[str] = []
     changes = [
-        Change("code fence", (row + 1,), (), (view.as_read[row],), ()) for row in view.fences
+        LineChange("code fence", (row + 1,), (), (view.as_read[row],), ()) for row in view.fences
     ]
     marks = ", ".join(what for what, _ in view.marks)
     kinds = {row: place.kind for place in view.places for row in place.step.lines}
@@ -100,7 +100,7 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
         if before != after:
             kind = kinds.get(step.lines.start, marks) if step.lines else "filled"
             numbers, of = (tuple(row + 1 for row in rows) for rows in (step.lines, step.sources))
-            changes.append(Change(kind, numbers, of, tuple(before), tuple(after)))
+            changes.append(LineChange(kind, numbers, of, tuple(before), tuple(after)))
         lines += after
     return Repair(tuple(lines), tuple(changes), missing)
 

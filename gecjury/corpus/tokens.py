@@ -404,12 +404,12 @@ def _needs_folding(line: str) -> bool:
     return has_forms(line) or not unicodedata.is_normalized("NFC", line)
 
 
-_Key = tuple[str, bool]
+_TokensKey = tuple[str, bool]
 
 
 def _own_tokens(
     written: Sequence[str], sources: Sequence[str], language: Language
-) -> dict[_Key, list[str]]:
+) -> dict[_TokensKey, list[str]]:
     """Return the tokens that each word of the sources has most often in their M2 file.
 
     Args:
@@ -419,7 +419,7 @@ def _own_tokens(
     Returns:
         Tokens by the word, and whether it ends its line.
     """
-    counts: dict[_Key, Counter[tuple[str, ...]]] = {}
+    counts: dict[_TokensKey, Counter[tuple[str, ...]]] = {}
     for text, line in zip(written, sources, strict=True):
         words, tokens = language.text(text).split(), map(language.token_text, line.split())
         for place, word in enumerate(words, 1):

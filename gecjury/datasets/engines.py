@@ -12,7 +12,7 @@ from typing import Protocol
 from gecjury.core.errors import IncompleteError
 from gecjury.core.processes import Pool, SpawnedProcess, WorkerDied
 from gecjury.core.records import from_record
-from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.datasets.shards import Shard, ShardJob, ShardSummary
 from gecjury.datasets.work import Worker
 
 TRIES = 3
@@ -23,7 +23,7 @@ class Engine(Protocol):
     """An object that has shards finished somewhere."""
 
     def finish(
-        self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        self, job: ShardJob, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
     ) -> None:
         """Have every shard finished somewhere, in any order.
 
@@ -32,7 +32,7 @@ class Engine(Protocol):
         """
 
 
-def workers_died(job: Job, shard: Shard, times: str) -> IncompleteError:
+def workers_died(job: ShardJob, shard: Shard, times: str) -> IncompleteError:
     """Return the error for a shard that kills its workers; it names file and rows."""
     return IncompleteError(
         f"{job.files[shard.file].path}, rows {shard.start + 1} to {shard.stop}: the worker died "
@@ -51,7 +51,7 @@ class LocalEngine:
         self._workers = workers
 
     def finish(
-        self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        self, job: ShardJob, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
     ) -> None:
         """See `Engine.finish`.
 

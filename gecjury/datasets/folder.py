@@ -19,7 +19,7 @@ from gecjury.datasets.output import (
     side_path,
     written,
 )
-from gecjury.datasets.shards import Job, Shard
+from gecjury.datasets.shards import Shard, ShardJob
 from gecjury.scoring.result_folder import RESULTS, SIDES, Results, refuse_pipes
 from gecjury.scoring.signature import Signature
 
@@ -37,7 +37,7 @@ class _Manifest:
     """
 
     format: Literal["gecjury-dataset/1"]
-    job: Job
+    job: ShardJob
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def held(folder: Path) -> Iterator[None]:
                 shutil.rmtree(folder / CONVERTED, ignore_errors=True)
 
 
-def manifest_of(folder: Path) -> Job | None:
+def manifest_of(folder: Path) -> ShardJob | None:
     """Return the job that the folder was created for; None if the folder is new.
 
     Raises:
@@ -90,7 +90,7 @@ def manifest_of(folder: Path) -> Job | None:
     return replace(job, folder=str(folder))
 
 
-def begin(job: Job, old: Job | None) -> None:
+def begin(job: ShardJob, old: ShardJob | None) -> None:
     """Write the manifest, or compare it with the existing one; delete unfinished files.
 
     Raises:
@@ -113,7 +113,7 @@ def begin(job: Job, old: Job | None) -> None:
             file.write(json.dumps(record, indent=1).encode())
 
 
-def _differences(old: Job, new: Job) -> list[str]:
+def _differences(old: ShardJob, new: ShardJob) -> list[str]:
     """Return the differences between two jobs, a line each."""
     names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
              "references": "column of references", "shard_rows": "shard_rows"}  # fmt: skip
@@ -158,7 +158,7 @@ def _facts(signature: Signature) -> dict[str, object]:
     return {name: value for name, value in facts.items() if name != "gecjury"}
 
 
-def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
+def gather_bad_rows(job: ShardJob, shards: Sequence[Shard]) -> int:
     """Write the bad rows of all shards to one file, in the order of rows; return their number."""
     folder = Path(job.folder)
     parts = [side for s in shards if (side := side_path(job, s)).exists()]
@@ -176,14 +176,14 @@ def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
     return count
 
 
-def write_results(job: Job, results: Results) -> None:
+def write_results(job: ShardJob, results: Results) -> None:
     """Write the results of the run, which finishes the folder."""
     folder = Path(job.folder)
     with written(folder, folder / RESULTS) as file:
         file.write((json.dumps(asdict(results), indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def tidy(job: Job) -> None:
+def tidy(job: ShardJob) -> None:
     """Remove the files that a finished folder no longer needs."""
     folder = Path(job.folder)
     for unneeded in (UNFINISHED, SIDES):

@@ -16,7 +16,7 @@ from gecjury.core.durable import whole_file
 from gecjury.core.errors import InputError
 from gecjury.core.records import from_record
 from gecjury.corpus.files.rows import pyarrow
-from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.datasets.shards import Shard, ShardJob, ShardSummary
 from gecjury.scoring.result_folder import SIDES
 
 UNFINISHED = ".unfinished"
@@ -36,18 +36,18 @@ def written(folder: Path, path: Path) -> AbstractContextManager[IO[bytes]]:
     return whole_file(path, folder / UNFINISHED)
 
 
-def part_path(job: Job, shard: Shard) -> Path:
+def part_path(job: ShardJob, shard: Shard) -> Path:
     """Return the path of a shard's finished part."""
     return Path(job.folder) / f"{shard.name}.parquet"
 
 
-def side_path(job: Job, shard: Shard) -> Path:
+def side_path(job: ShardJob, shard: Shard) -> Path:
     """Return the path of the list of a shard's bad rows."""
     return Path(job.folder) / SIDES / f"{shard.name}.bad.jsonl"
 
 
 def write_part(
-    job: Job,
+    job: ShardJob,
     shard: Shard,
     ids: Sequence[str],
     columns: Mapping[str, FloatArray],
@@ -91,7 +91,7 @@ def _numbers(arrow: Any, column: FloatArray) -> Any:
     return arrow.Array.from_buffers(arrow.float64(), len(column), [mask, data])
 
 
-def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
+def finished_summary(job: ShardJob, shard: Shard) -> ShardSummary | None:
     """Return the summary of a finished part; None if it is not finished.
 
     Raises:
@@ -118,7 +118,7 @@ def damaged_part(path: Path, error: BaseException) -> InputError:
     )
 
 
-def write_kept(job: Job, shard: Shard, kept: Any) -> None:
+def write_kept(job: ShardJob, shard: Shard, kept: Any) -> None:
     """Write the rows of a dataset that fulfil the condition as Parquet."""
     import pyarrow.parquet as parquet
 

@@ -40,7 +40,7 @@ from gecjury.core.records import from_record
 from gecjury.core.runtime import silenced
 from gecjury.datasets.engines import workers_died
 from gecjury.datasets.output import UNFINISHED
-from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.datasets.shards import Shard, ShardJob, ShardSummary
 
 _PATIENCE = 5.0
 """Seconds that a cluster has to accept a connection."""
@@ -77,7 +77,7 @@ class ShardActor:
     def __init__(self, job: Mapping[str, Any], mark: str, home: str) -> None:
         self._worker: Any = None
         self._failure = ""
-        self._job: Job
+        self._job: ShardJob
         # With `python -m gecjury` Ray takes the package's folder for that of a script and puts it
         # first, so that `import datasets` would find `gecjury.datasets`.
         package = Path(errors.__file__).resolve().parents[1]
@@ -86,7 +86,7 @@ class ShardActor:
             # Relative paths of models then mean the same as where the command was run.
             with contextlib.suppress(OSError):
                 os.chdir(home)
-            self._job = from_record(Job, job)
+            self._job = from_record(ShardJob, job)
             _see(self._job.folder, mark)
 
             self._worker = self.load(self._job)
@@ -94,7 +94,7 @@ class ShardActor:
         except Exception as error:  # returned as the first answer: Ray would retry forever
             self._failure = json.dumps(failure(error))
 
-    def load(self, job: Job) -> Any:
+    def load(self, job: ShardJob) -> Any:
         """Create the worker, once."""
         from gecjury.datasets.work import Worker
 
@@ -159,7 +159,7 @@ class RayEngine:
         self._tell = tell
 
     def finish(
-        self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        self, job: ShardJob, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
     ) -> None:
         """Have every shard finished by the cluster, in any order.
 
@@ -504,7 +504,7 @@ def _see(folder: str, mark: str) -> None:
 
 
 @contextlib.contextmanager
-def _tried(job: Job, shard: Shard) -> Iterator[None]:
+def _tried(job: ShardJob, shard: Shard) -> Iterator[None]:
     """Count how often a shard was begun but not ended.
 
     Raises:

@@ -14,7 +14,7 @@ from gecjury.core.errors import InputError
 from gecjury.corpus.files.forms import listed_texts
 from gecjury.corpus.references import has_mark, meant_reference
 from gecjury.datasets.files import open_rows, unchanged
-from gecjury.datasets.shards import InputFile, Job, Shard
+from gecjury.datasets.shards import InputFile, Shard, ShardJob
 
 BATCH_ROWS = 4_096
 """Maximum number of rows that are scored at once."""
@@ -70,7 +70,7 @@ class Batch:
 class RowReader:
     """A reader of one job's shards; files stay open, so that consecutive shards are read on."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ShardJob) -> None:
         self._job = job
         self._open: tuple[int, Any] | None = None
 
@@ -106,7 +106,7 @@ class RowReader:
         return self._open[1]
 
 
-def _check_types(file: InputFile, job: Job, schema: Any) -> None:
+def _check_types(file: InputFile, job: ShardJob, schema: Any) -> None:
     """Refuse columns of the wrong type; columns missing in all files were reported before."""
     from pyarrow import types
 
@@ -141,7 +141,7 @@ def _check_types(file: InputFile, job: Job, schema: Any) -> None:
             raise InputError(f"{file.path}: the column {column} is of {kind}; expected {wanted}")
 
 
-def _batch(job: Job, file: InputFile, first: int, cells: Mapping[str, list[Any]]) -> Batch:
+def _batch(job: ShardJob, file: InputFile, first: int, cells: Mapping[str, list[Any]]) -> Batch:
     """Return a batch; bad rows get a reason and no text, so that none is scored by mistake.
 
     Args:

@@ -37,10 +37,10 @@ from gecjury.datasets.files import counted, dataset_files, open_rows
 from gecjury.datasets.output import finished_summary
 from gecjury.datasets.rows import RowReader
 from gecjury.datasets.shards import (
-    Columns,
+    ColumnNames,
     InputFile,
-    Job,
     Shard,
+    ShardJob,
     ShardSummary,
     columns_among,
     parse_columns,
@@ -159,7 +159,7 @@ def score_dataset(
         wanted = any("references" in scorer.needs for scorer in scorers)
         names = open_rows(first.path, str(target)).column_names
         read = columns_among(named, names, first.path, references=wanted)
-        job = Job(
+        job = ShardJob(
             **vars(read),
             folder=str(target),
             metrics=tuple(map(_typed, scorers)),
@@ -198,7 +198,7 @@ def score_dataset(
         return DatasetScores(target, read_results(target), done, time.perf_counter() - start)
 
 
-def _read_alike(job: Job, file: int) -> Language:
+def _read_alike(job: ShardJob, file: int) -> Language:
     """Return the language with what `auto` means for the first rows, as for a file's first lines.
 
     All parts are read alike, so signs are neutral whether or not the first rows have any.
@@ -293,7 +293,7 @@ def _labels(scorers: Sequence[Scorer], signatures: Sequence[Signature]) -> list[
 
 def _signature(
     scorer: Scorer,
-    columns: Columns,
+    columns: ColumnNames,
     files: Sequence[InputFile],
     language: Language,
     runtime: Runtime,
@@ -350,7 +350,7 @@ def _engine(
 
 
 def _tell_plan(
-    job: Job,
+    job: ShardJob,
     scorers: Sequence[Scorer],
     shards: Sequence[Shard],
     left: Sequence[Shard],
@@ -376,7 +376,7 @@ def _tell_plan(
 
 def _finish(
     engine: Engine,
-    job: Job,
+    job: ShardJob,
     left: Sequence[Shard],
     summaries: dict[int, ShardSummary],
     runtime: Runtime,
@@ -409,7 +409,7 @@ def _finish(
 
 
 def _put_together(
-    job: Job,
+    job: ShardJob,
     scorers: Sequence[Scorer],
     shards: Sequence[Shard],
     summaries: Mapping[int, ShardSummary],

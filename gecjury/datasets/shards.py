@@ -16,7 +16,7 @@ ROLES = ("id", "source", "hypothesis", "references")
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnNames:
     """The columns that are read.
 
     Attributes:
@@ -82,7 +82,7 @@ class Shard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job(Columns):
+class ShardJob(ColumnNames):
     """Everything that a worker needs besides the shard, including the columns to read.
 
     Attributes:
@@ -176,7 +176,7 @@ def shards_of(files: Sequence[InputFile], shard_rows: int) -> Iterator[Shard]:
 
 def columns_among(
     named: Mapping[str, Sequence[str]], columns: Sequence[str], where: str, *, references: bool
-) -> Columns:
+) -> ColumnNames:
     """Return the columns of a file.
 
     Args:
@@ -217,7 +217,7 @@ def columns_among(
             f"{where}: no column {listed(parts)}; its columns are {', '.join(columns)!s:.300}; "
             f"name {'it' if len(missing) == 1 else 'them'} with {flags}"
         )
-    return Columns(row, source, hypotheses, texts if references else "")
+    return ColumnNames(row, source, hypotheses, texts if references else "")
 
 
 def parse_columns(

@@ -28,7 +28,7 @@ from gecjury.corpus.references import empty_note, meant_references
 from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
-from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
+from gecjury.datasets.shards import Kept, Shard, ShardJob, ShardSummary, Total
 from gecjury.scoring.abilities import HasParts, Sums, asks, part_names
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import load
@@ -49,7 +49,7 @@ def column_name(system: str, label: str, part: str = "") -> str:
     return ".".join(filter(None, (system, label, part)))
 
 
-class _Metric(NamedTuple):
+class _ShardMetric(NamedTuple):
     """A metric, its name in the results, and how it is run."""
 
     scorer: Scorer
@@ -58,7 +58,7 @@ class _Metric(NamedTuple):
 
 
 @dataclass
-class _Tally:
+class _ShardTally:
     """The results of a shard's rows so far."""
 
     ids: list[str] = field(default_factory=list)
@@ -82,7 +82,7 @@ class _Tally:
 class Worker:
     """A worker for shards of one job; metrics are loaded once, their models when first used."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ShardJob) -> None:
         self._job = job
         self._systems = list(job.hypotheses)
         runtime = from_record(Runtime, {**job.runtime, "workers": 1})
@@ -92,7 +92,7 @@ class Worker:
         for name, label in zip(job.metrics, job.labels, strict=True):
             scorer = load(name)
             paid = asks(scorer) or scorer.family == "jury"
-            self._metrics.append(_Metric(scorer, label, runtime if paid else bare))
+            self._metrics.append(_ShardMetric(scorer, label, runtime if paid else bare))
         self._condition = parse_condition(job.keep) if job.keep else None
         self._reader = RowReader(job)
 
@@ -108,7 +108,7 @@ class Worker:
         start = time.perf_counter()
         conditions = self._condition.parts if self._condition else ()
         job = self._job
-        tally = _Tally(removed=[0] * len(conditions), failed=[0] * len(conditions))
+        tally = _ShardTally(removed=[0] * len(conditions), failed=[0] * len(conditions))
         for batch in self._reader.batches(shard):
             self._score(batch, tally)
             self._tell(batch, tally)
@@ -140,13 +140,13 @@ class Worker:
         write_part(job, shard, tally.ids, whole, summary)
         return replace(summary, seconds=time.perf_counter() - start)
 
-    def _total(self, label: str, tally: _Tally) -> Total:
+    def _total(self, label: str, tally: _ShardTally) -> Total:
         """Return the sums of a metric's corpus score, or the reason why there are none."""
         if label in tally.no_total or label not in tally.sums:
             return Total(why=tally.no_total.get(label, ""))
         return Total(dict(zip(self._systems, tally.sums[label].tolist(), strict=True)))
 
-    def _score(self, batch: Batch, tally: _Tally) -> None:
+    def _score(self, batch: Batch, tally: _ShardTally) -> None:
         """Fill the columns of a batch, N numbers each; NaN where there is no score."""
         batch.columns = {
             column_name(system, metric.label, part): np.full(len(batch), np.nan)
@@ -171,7 +171,12 @@ class Worker:
                     self._score_rows(metric, batch, chosen, corpus, tally)
 
     def _score_rows(
-        self, metric: _Metric, batch: Batch, rows: list[int], corpus: Corpus, tally: _Tally
+        self,
+        metric: _ShardMetric,
+        batch: Batch,
+        rows: list[int],
+        corpus: Corpus,
+        tally: _ShardTally,
     ) -> None:
         """Score rows with one metric; rows that it refuses are found by bisection."""
         try:
@@ -220,7 +225,7 @@ class Worker:
         versions = tuple(meant_references(Version(lines), sources) for lines in references)
         return in_language(Corpus(sources, systems, versions), self._job.language)
 
-    def _tell(self, batch: Batch, tally: _Tally) -> None:
+    def _tell(self, batch: Batch, tally: _ShardTally) -> None:
         """Record bad rows, and good ones that a metric gave no score."""
         reasons: dict[int, list[str]] = {row: [why] for row, why in batch.bad.items()}
         for metric in self._metrics:
@@ -239,7 +244,7 @@ class Worker:
             record = {"file": batch.file, "row": batch.first + row + 1, "id": batch.ids[row]}
             tally.bad.append({**record, "reason": "; ".join(reasons[row])})
 
-    def _kept(self, batch: Batch, tally: _Tally) -> list[int]:
+    def _kept(self, batch: Batch, tally: _ShardTally) -> list[int]:
         """Return the places in their file of a batch's rows that fulfil the condition."""
         assert self._condition is not None
         left = np.ones(len(batch), dtype=bool)
@@ -258,7 +263,7 @@ def _answers() -> Callable[[Any], Any]:
     def answer(question: Any) -> Any:
         nonlocal worker
         if worker is None:
-            worker = Worker(from_record(Job, question))
+            worker = Worker(from_record(ShardJob, question))
             gc.freeze()  # what is loaded stays, so the garbage collector need not search it
             return None
         return asdict(worker.finish(from_record(Shard, question)))

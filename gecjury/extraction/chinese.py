@@ -34,7 +34,7 @@ _PUNCTUATION = punctuation + (
 # characters (both words, or a word and punctuation); for the share of different characters.
 _MEANING, _WORDS, _MIXED, _SPELLING = 1.0, 0.25, 0.499, 0.5
 
-_Piece = tuple[str, int, int, int, int]
+_ChinesePiece = tuple[str, int, int, int, int]
 """An edit or unchanged text (M): kind, start and end in the source, and in the correction."""
 
 
@@ -110,9 +110,9 @@ class ChineseExtractor(Extractor):
 _TYPES = {"I": "M", "D": "R", "S": "S", "T": "W"}
 
 
-def _pieces(operations: Sequence[Operation], source: Parsed, words: bool) -> list[_Piece]:
+def _pieces(operations: Sequence[Operation], source: Parsed, words: bool) -> list[_ChinesePiece]:
     """Return the pair cut into edits and the unchanged text between them."""
-    whole: list[_Piece] = []
+    whole: list[_ChinesePiece] = []
     i = j = 0
     for operation in (*operations, ("T", len(source), 0, 0, 0)):
         if operation[1] > i:
@@ -120,7 +120,7 @@ def _pieces(operations: Sequence[Operation], source: Parsed, words: bool) -> lis
             whole.append(("M", i, operation[1], j, j + operation[1] - i))
         whole.append(operation)
         i, j = operation[2], operation[4]
-    pieces: list[_Piece] = []
+    pieces: list[_ChinesePiece] = []
     for group, members in groupby(whole[:-1], lambda piece: piece[0] if piece[0] in "MT" else ""):
         run = list(members)
         kinds = {piece[0] for piece in run}
@@ -134,8 +134,8 @@ def _pieces(operations: Sequence[Operation], source: Parsed, words: bool) -> lis
 
 
 def _reordered(
-    pieces: Sequence[_Piece], source: Sequence[str], corrected: Sequence[str]
-) -> Iterator[_Piece]:
+    pieces: Sequence[_ChinesePiece], source: Sequence[str], corrected: Sequence[str]
+) -> Iterator[_ChinesePiece]:
     """Yield the edits; two become one if they move text across unchanged or reordered text."""
     place = 0
     while place < len(pieces):
@@ -150,7 +150,9 @@ def _reordered(
         place += 1
 
 
-def _exchange(pieces: Sequence[_Piece], source: Sequence[str], corrected: Sequence[str]) -> bool:
+def _exchange(
+    pieces: Sequence[_ChinesePiece], source: Sequence[str], corrected: Sequence[str]
+) -> bool:
     """Return True if the outer two of three pieces show that text moved across the middle one."""
     left, middle, right = pieces
     kinds = left[0] + middle[0] + right[0]
@@ -180,7 +182,7 @@ def _near(one: str, other: str) -> bool:
     return distance <= 1
 
 
-def _stripped(piece: _Piece, source: Sequence[str], corrected: Sequence[str]) -> Span:
+def _stripped(piece: _ChinesePiece, source: Sequence[str], corrected: Sequence[str]) -> Span:
     """Return the span of an edit without equal text at its start and at its end."""
     _, start, end, first, last = piece
     i, j = _same_start(source[start:end], corrected[first:last])

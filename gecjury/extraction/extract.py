@@ -26,7 +26,7 @@ from gecjury.extraction.taggers import cache_parts, extractor_of
 
 _T = TypeVar("_T", bound=Hashable)
 
-Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
+OutputTexts = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
 # Up to this many pairs are extracted faster than another process can start.
 _FEW = 200
@@ -67,7 +67,7 @@ class Extraction:
 
 def extract(
     sources: Sequence[str],
-    versions: Versions,
+    versions: OutputTexts,
     tagger: str = "embedded",
     runtime: Runtime | None = None,
 ) -> Extraction:

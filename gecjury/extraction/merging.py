@@ -94,14 +94,14 @@ def _merge_run(run: list[Operation], source: Parsed, corrected: Parsed, rules: R
         return [run[0][1:]]
     if len({operation[0] for operation in run}) == 1 and run[0][0] != "S":
         return [_span(run)]
-    return _Run(run, source, corrected, rules).merge()
+    return _OperationRun(run, source, corrected, rules).merge()
 
 
 def _span(run: Sequence[Operation]) -> Span:
     return run[0][1], run[-1][2], run[0][3], run[-1][4]
 
 
-class _Run:
+class _OperationRun:
     """A run of adjacent substitutions, insertions and deletions, prepared for the rules.
 
     A span is written (s, e): operations s to e inclusive.

@@ -107,7 +107,9 @@ class Classifier(Typer):
 
     def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
         try:
-            kind: str = self._classify(_Edit(span, _Side(source), _Side(corrected))).type
+            kind: str = self._classify(
+                _TypedEdit(span, _ParsedSide(source), _ParsedSide(corrected))
+            ).type
         except KeyError as error:
             raise InputError(
                 f"the tagger gave the tag {error} in {' '.join(source.texts)!r} or its "
@@ -117,7 +119,7 @@ class Classifier(Typer):
         return kind
 
 
-class _Side:
+class _ParsedSide:
     """A sentence of a pair, in the form that the rules read."""
 
     def __init__(self, sentence: Parsed) -> None:
@@ -139,7 +141,7 @@ class _Token:
 
     __slots__ = ("dep_", "index", "lemma", "lower", "lower_", "pos", "side", "tag_", "text")
 
-    def __init__(self, side: _Side, index: int) -> None:
+    def __init__(self, side: _ParsedSide, index: int) -> None:
         sentence = side.sentence
         self.side, self.index = side, index
         self.text = sentence.texts[index][:SPELLED]
@@ -158,12 +160,12 @@ class _Token:
         return [_Token(self.side, child) for child in self.side.children(self.index)]
 
 
-class _Edit:
+class _TypedEdit:
     """An edit with those of errant's attributes that the rules read and set."""
 
     __slots__ = ("c_str", "c_toks", "o_str", "o_toks", "type")
 
-    def __init__(self, span: Span, source: _Side, corrected: _Side) -> None:
+    def __init__(self, span: Span, source: _ParsedSide, corrected: _ParsedSide) -> None:
         o_start, o_end, c_start, c_end = span
         self.o_toks = [_Token(source, i) for i in range(o_start, o_end)]
         self.c_toks = [_Token(corrected, i) for i in range(c_start, c_end)]

@@ -57,12 +57,12 @@ class UniversalTyper(PlainTyper):
         start, end, first, last = span
         return _category(self._side(source, start, end), self._side(corrected, first, last))
 
-    def _side(self, sentence: Parsed, start: int, end: int) -> _Side:
+    def _side(self, sentence: Parsed, start: int, end: int) -> _EditSide:
         parts = [self._names[pos] for pos in sentence.poses[start:end]]
-        return _Side(sentence.texts[start:end], sentence.lemmas[start:end], parts)
+        return _EditSide(sentence.texts[start:end], sentence.lemmas[start:end], parts)
 
 
-class _Side(NamedTuple):
+class _EditSide(NamedTuple):
     """A side of an edit, one entry per token."""
 
     texts: list[str]
@@ -77,7 +77,7 @@ class _Side(NamedTuple):
         return {lemma for lemma, part in pairs if part == kind}
 
 
-def _category(old: _Side, new: _Side) -> str:
+def _category(old: _EditSide, new: _EditSide) -> str:
     part = _shared([*old.parts, *new.parts])
     if not old.texts or not new.texts:
         return part or "OTHER"

@@ -46,7 +46,7 @@ def extract_in_workers(
     batches = _Batches(pairs, workers)
     forks = tagger in ("embedded", "none", "cherrant") and may_fork()
     others = min(workers - 1, max(len(pairs) - 1, 0) // _SMALLEST)
-    pool: Pool[_Result] = Pool()
+    pool: Pool[_ExtractedBatch] = Pool()
     try:
         if others and not forks:
             # The processes already share the processor, so none of them starts further threads.
@@ -84,11 +84,11 @@ class _Batches:
             return batch
 
 
-_Result = tuple[list[TextPair], list[ExtractedEdits]]
+_ExtractedBatch = tuple[list[TextPair], list[ExtractedEdits]]
 
 
 def _together(
-    batches: _Batches, local: Extractor, pool: Pool[_Result]
+    batches: _Batches, local: Extractor, pool: Pool[_ExtractedBatch]
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """Work alongside the other processes until every batch is done."""
 

@@ -77,7 +77,7 @@ def reward(
                 "references: expected the same number of each"
             )
         # Every sentence of a corpus has as many references: rows of one number are scored together.
-        groups: dict[int, list[_Row]] = {}
+        groups: dict[int, list[_RewardRow]] = {}
         for row, text in enumerate(map(_content, texts)):
             gold = () if golds[row] is None else golds[row]
             if isinstance(gold, str):
@@ -103,11 +103,11 @@ def reward(
     return score
 
 
-_Row = tuple[int, str, str, list[str]]
+_RewardRow = tuple[int, str, str, list[str]]
 """The number of a row, its source, its text and its references."""
 
 
-def _read_alike(groups: Mapping[int, Sequence[_Row]], language: Language) -> Language:
+def _read_alike(groups: Mapping[int, Sequence[_RewardRow]], language: Language) -> Language:
     """Return the language with what `auto` means for the texts of all groups together."""
     pairs = [
         (source, one)

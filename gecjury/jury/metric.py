@@ -21,7 +21,7 @@ from gecjury.core.textfiles import read_lines, user_path
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.abilities import asks, plan_of
-from gecjury.scoring.consent import Power, home_of, powers_of, require_consent
+from gecjury.scoring.consent import Consent, home_of, powers_of, require_consent
 from gecjury.scoring.options import nested, parse, split_name
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
@@ -199,7 +199,7 @@ class Jury(MeanScorer):
         if self._typed:
             return
         file = self.equal
-        powers: list[Power] = []
+        powers: list[Consent] = []
         for member in self.members:
             with _naming(member):
                 _, typed = parse(member.metric)

@@ -23,7 +23,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.extraction.extract import corpus_edits
-from gecjury.metaeval.study import Result, Row, Study
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation, SystemAgreement
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
@@ -87,12 +87,12 @@ def model_families(model: str) -> tuple[str, ...]:
     return tuple(family for family, pattern in _PATTERNS if pattern.search(name))
 
 
-Side = Literal["more edits", "longer text", "own family"]
+BiasSide = Literal["more edits", "longer text", "own family"]
 """The side of a pair for which a preference is measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bias(Row):
+class Bias(AgreementRow):
     """A metric's preference for one side of judged pairs, against people's on the same pairs.
 
     Of the `values`, `preferred` and `people` are the shares of the pairs in which the metric and
@@ -105,11 +105,11 @@ class Bias(Row):
         systems: systems of the judge's own family; empty for other sides.
     """
 
-    side: Side
+    side: BiasSide
     systems: tuple[str, ...] = ()
 
 
-def measure_biases(study: Study, tables: Sequence[ScoreTable]) -> tuple[Bias, ...]:
+def measure_biases(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> tuple[Bias, ...]:
     """Return the biases of judges, or of all metrics if the settings ask for it, view by view.
 
     A panel of judges has the families of all its models.
@@ -127,7 +127,7 @@ def measure_biases(study: Study, tables: Sequence[ScoreTable]) -> tuple[Bias, ..
     sizes = _sizes(corpus, study.runtime)
     rows = []
     for table in audited:
-        sides: dict[Side, tuple[IntArray, tuple[str, ...]]] = {
+        sides: dict[BiasSide, tuple[IntArray, tuple[str, ...]]] = {
             side: (size, ()) for side, size in sizes.items()
         }
         if "audit" in table.statistics.details:
@@ -139,7 +139,7 @@ def measure_biases(study: Study, tables: Sequence[ScoreTable]) -> tuple[Bias, ..
     return tuple(rows)
 
 
-def _sizes(corpus: Corpus, runtime: Runtime) -> Mapping[Side, IntArray]:
+def _sizes(corpus: Corpus, runtime: Runtime) -> Mapping[BiasSide, IntArray]:
     """Return the number of edits and of tokens of every correction, systems × sentences.
 
     Edits come from the files if they have some; otherwise they are extracted between tokens without
@@ -155,7 +155,7 @@ def _sizes(corpus: Corpus, runtime: Runtime) -> Mapping[Side, IntArray]:
     }
 
 
-def _own_systems(study: Study, table: ScoreTable) -> tuple[str, ...]:
+def _own_systems(study: MetaEvaluation, table: ScoreTable) -> tuple[str, ...]:
     """Return the systems that were built from a model of a judge's family."""
     members = table.statistics.details["audit"]["members"]
     families = {family for one in members for family in model_families(str(one.get("model", "")))}
@@ -164,10 +164,10 @@ def _own_systems(study: Study, table: ScoreTable) -> tuple[str, ...]:
 
 
 def _rows(
-    study: Study,
+    study: MetaEvaluation,
     view: View,
     table: ScoreTable,
-    sides: Mapping[Side, tuple[IntArray, tuple[str, ...]]],
+    sides: Mapping[BiasSide, tuple[IntArray, tuple[str, ...]]],
 ) -> list[Bias]:
     """Return a metric's biases against one view; a judge without own systems has no pairs there."""
     lines = len(study.benchmark.corpus)
@@ -235,9 +235,9 @@ class Audit:
 
 
 def judges_audits(
-    study: Study,
+    study: MetaEvaluation,
     tables: Sequence[ScoreTable],
-    results: Sequence[Result],
+    results: Sequence[SystemAgreement],
     ceilings: Mapping[View, float],
 ) -> Iterator[Audit]:
     """Yield the audits of the metrics that have one, with their agreement with people.
@@ -274,7 +274,10 @@ def judges_audits(
 
 
 def accuracy_with_invalid(
-    study: Study, table: ScoreTable, result: Result, members: Sequence[Mapping[str, Any]]
+    study: MetaEvaluation,
+    table: ScoreTable,
+    result: SystemAgreement,
+    members: Sequence[Mapping[str, Any]],
 ) -> float:
     """Return the accuracy at sentence level if pairs without a valid reply count as wrong.
 

@@ -19,7 +19,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.wording import duration, listed, number, percent
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Study
+from gecjury.metaeval.study import MetaEvaluation, SystemAgreement
 from gecjury.stats.choices import TieRule
 from gecjury.stats.trueskill import sampled_opponents
 
@@ -104,7 +104,7 @@ def _folder(benchmark: Benchmark, part: str) -> str:
     return "" if benchmark.name in BENCHMARKS else f" put {part} into its folder,"
 
 
-def check_study(study: Study) -> None:
+def check_study(study: MetaEvaluation) -> None:
     """Refuse a comparison that cannot give a single figure.
 
     Args:
@@ -139,7 +139,7 @@ def check_study(study: Study) -> None:
             )
 
 
-def check_scored(results: Sequence[Result]) -> None:
+def check_scored(results: Sequence[SystemAgreement]) -> None:
     """Refuse results in which no metric scored anything that was judged.
 
     Raises:
@@ -156,9 +156,9 @@ def check_scored(results: Sequence[Result]) -> None:
 
 
 def cautions(
-    study: Study,
-    results: Sequence[Result],
-    chance: Sequence[Result] = (),
+    study: MetaEvaluation,
+    results: Sequence[SystemAgreement],
+    chance: Sequence[SystemAgreement] = (),
     *,
     tested: bool = False,
     noted: Sequence[str] = (),
@@ -207,7 +207,7 @@ def cautions(
     return (*raised, *(Caution(once[text], text) for text in ordered))
 
 
-def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
+def _of_few_systems(study: MetaEvaluation, systems: Sequence[SystemAgreement]) -> dict[str, str]:
     """Return a caution on correlations over few systems, with the interval of the highest one."""
     count = len(study.compared)
     if study.benchmark.places:
@@ -237,7 +237,7 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
     return {"Few systems": text}
 
 
-def _of_unjudged(study: Study) -> str:
+def _of_unjudged(study: MetaEvaluation) -> str:
     """Return a caution on systems that have outputs but no human score."""
     names = study.benchmark.corpus.names
     parts = []
@@ -248,7 +248,7 @@ def _of_unjudged(study: Study) -> str:
     return " ".join(parts)
 
 
-def _of_few_sentences(study: Study) -> str:
+def _of_few_sentences(study: MetaEvaluation) -> str:
     """Return a caution on figures, intervals and tests over a handful of sentences."""
     count = len(study.benchmark.corpus)
     if study.settings.resampling.over == "none" or count >= _FEW_SENTENCES:
@@ -260,7 +260,7 @@ def _of_few_sentences(study: Study) -> str:
     return f"Everything here is computed from {count} sentence{'s' * (count > 1)}: {why}"
 
 
-def _islands(study: Study, view: View) -> list[list[str]]:
+def _islands(study: MetaEvaluation, view: View) -> list[list[str]]:
     """Return groups of scored systems that no judgment connects; one group if all are connected.
 
     A tie also connects two systems.
@@ -288,7 +288,7 @@ def _islands(study: Study, view: View) -> list[list[str]]:
     return list(groups.values())
 
 
-def _of_ties(study: Study, sentences: Sequence[Result]) -> str:
+def _of_ties(study: MetaEvaluation, sentences: Sequence[SystemAgreement]) -> str:
     """Return a caution on metrics that tie many pairs, and on how the tie rule counts those."""
     ties: dict[str, float] = {}
     for result in sentences:
@@ -305,13 +305,13 @@ def _of_ties(study: Study, sentences: Sequence[Result]) -> str:
     )
 
 
-def _of_gaps(results: Sequence[Result]) -> str:
+def _of_gaps(results: Sequence[SystemAgreement]) -> str:
     missing = {result.label: result.missing for result in results if result.missing}
     counts = listed([f"{name} {number(count)}" for name, count in missing.items()])
     return f"Sentence scores that are missing and left out: {counts}." if missing else ""
 
 
-def _of_undefined(study: Study, systems: Sequence[Result]) -> str:
+def _of_undefined(study: MetaEvaluation, systems: Sequence[SystemAgreement]) -> str:
     """Return a caution on metrics without a correlation, unless a note gives the reason."""
     if len(study.compared) < _LEAST:
         return ""
@@ -327,7 +327,9 @@ def _of_undefined(study: Study, systems: Sequence[Result]) -> str:
     return text if names else ""
 
 
-def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> str:
+def _not_above_chance(
+    sentences: Sequence[SystemAgreement], chance: Sequence[SystemAgreement]
+) -> str:
     """Return a caution on metrics whose accuracy (lower bound) is not above a constant metric's."""
     floors = {
         result.view: result.sentence.accuracy
@@ -346,7 +348,7 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
     return f"Not above chance at the sentence level: {listed(weak)}." if weak else ""
 
 
-def _of_result(study: Study, result: Result) -> Iterator[str]:
+def _of_result(study: MetaEvaluation, result: SystemAgreement) -> Iterator[str]:
     """Return the reasons why one metric has no figure at a level."""
     if len(study.compared) >= _LEAST and _constant(result.scores):
         yield (
@@ -361,7 +363,7 @@ def _of_result(study: Study, result: Result) -> Iterator[str]:
         )
 
 
-def _of_judgments(study: Study, view: View) -> list[str]:
+def _of_judgments(study: MetaEvaluation, view: View) -> list[str]:
     names = study.benchmark.corpus.names
     human = study.human(view)
     notes = []
@@ -395,7 +397,7 @@ def _of_judgments(study: Study, view: View) -> list[str]:
     return notes
 
 
-def _of_change(result: Result) -> str:
+def _of_change(result: SystemAgreement) -> str:
     """Return a note if people prefer the systems that change more; empty otherwise."""
     sentence = result.sentence
     if result.label != "copy-source" or sentence is None or sentence.pairs < _FEW:

@@ -44,12 +44,12 @@ from gecjury.metaeval.result import (
     WindowAgreement,
 )
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Row, Study
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation, SystemAgreement
 from gecjury.metaeval.uncertainty import (
     DRAWN_LEVELS,
     Difference,
-    Drawn,
     DrawnLevel,
+    DrawnStatistics,
     Draws,
     Significance,
     drawn_differences,
@@ -60,7 +60,7 @@ from gecjury.scoring.options import short_names
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer, scores_of_all
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.scoring.system_tests import Entry
+from gecjury.scoring.system_tests import RankedMetric
 from gecjury.stats.bootstrap import limited_rows
 from gecjury.stats.grouped import window_correlations
 from gecjury.stats.resampling import Over, check_resamples
@@ -68,13 +68,13 @@ from gecjury.stats.resampling import Over, check_resamples
 _SIZES = (4, 8)  # of windows, in systems
 
 
-Metric = registry.Metric | ScoreTable
+MetricOrScores = registry.Metric | ScoreTable
 """A metric to compare: a scorer, its name with options, or finished scores."""
 
 
 def compare(
     benchmark: Benchmark | str,
-    scorers: Sequence[Metric],
+    scorers: Sequence[MetricOrScores],
     settings: Settings | None = None,
     *,
     runtime: Runtime | None = None,
@@ -105,12 +105,12 @@ def compare(
 
 def checked(
     benchmark: Benchmark | str,
-    scorers: Sequence[Metric],
+    scorers: Sequence[MetricOrScores],
     settings: Settings | None = None,
     runtime: Runtime | None = None,
     *,
     absent: dict[Scorer, str] | None = None,
-) -> Study:
+) -> MetaEvaluation:
     """Load the benchmark and the metrics, and make every check that needs no scores.
 
     Args:
@@ -141,7 +141,7 @@ def checked(
     if benchmark.edits_alone:
         settings = _of_edits_alone(settings, benchmark)
     asked = settings
-    study = Study(benchmark, asked, runtime=runtime)
+    study = MetaEvaluation(benchmark, asked, runtime=runtime)
     check_study(study)
     if benchmark.places:
         settings = _without_systems(settings, benchmark)
@@ -164,7 +164,7 @@ def checked(
     return replace(study, metrics=kept, edit_metrics=of_edits, untried=untried)
 
 
-def plans(study: Study) -> list[Plan]:
+def plans(study: MetaEvaluation) -> list[Plan]:
     """Return the requests that `compared` would send to paid services, without sending them."""
     corpus, runtime = study.benchmark.corpus, study.runtime
     made = [
@@ -174,7 +174,7 @@ def plans(study: Study) -> list[Plan]:
 
 
 def compared(
-    study: Study,
+    study: MetaEvaluation,
     score_files: str | Path | None = None,
     *,
     failed: dict[Scorer, str] | None = None,
@@ -207,7 +207,7 @@ def compared(
 
 
 def _compared(
-    study: Study, tables: tuple[ScoreTable, ...], score_files: str | Path | None
+    study: MetaEvaluation, tables: tuple[ScoreTable, ...], score_files: str | Path | None
 ) -> Comparison:
     """Compare finished scores of the study's metrics with people's judgments."""
     views, runtime = study.views, study.runtime
@@ -217,11 +217,11 @@ def _compared(
     if rounded := _rounded(tables, plain):
         study = replace(study, rounded=rounded)
     entries = [
-        Entry(table, metric if isinstance(metric, Scorer) else None)
+        RankedMetric(table, metric if isinstance(metric, Scorer) else None)
         for metric, table in zip(study.metrics, tables, strict=True)
     ]
     # Chance baselines have intervals as well, but are not tested.
-    draws = Draws(study, [*entries, *map(Entry, study.chance_tables)])
+    draws = Draws(study, [*entries, *map(RankedMetric, study.chance_tables)])
     results, chance, uncertainty = _weigh(draws, plain)
     check_scored(results)
     # Single edits are scored last: they may take as long as all the other levels.
@@ -231,7 +231,7 @@ def _compared(
     ratings, segments = rated_rows(study, tables, scores)
     labels = compare_labels(study, tables)
     if uncertainty is not None:
-        levels: dict[str, Sequence[Row]] = {
+        levels: dict[str, Sequence[AgreementRow]] = {
             "ratings": ratings,
             "segment": segments,
             "edit": edits.results if edits else (),
@@ -275,7 +275,7 @@ def _compared(
 
 
 def _tables(
-    study: Study, score_files: str | Path | None, failed: dict[Scorer, str] | None
+    study: MetaEvaluation, score_files: str | Path | None, failed: dict[Scorer, str] | None
 ) -> list[ScoreTable]:
     """Return the metrics' scores; the arguments are those of `compared`."""
     tables = []
@@ -294,7 +294,9 @@ def _tables(
     return tables
 
 
-def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[ScoreTable, ...]:
+def _rounded(
+    tables: Sequence[ScoreTable], results: Sequence[SystemAgreement]
+) -> tuple[ScoreTable, ...]:
     """Return the best metric, rounded to the levels of every judge that gives only few levels.
 
     This makes the judge's ties comparable.
@@ -387,7 +389,7 @@ def _refuse(options: Iterable[tuple[bool, str]], why: str) -> None:
             raise OptionError(f"{option}: {why}")
 
 
-def _loaded(metrics: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
+def _loaded(metrics: Sequence[MetricOrScores]) -> Iterator[Scorer | ScoreTable]:
     """Yield the loaded metrics, each name once."""
     names: set[str] = set()
     for metric in metrics:
@@ -398,7 +400,7 @@ def _loaded(metrics: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
             yield registry.load(metric)
 
 
-def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
+def _check_metric(metric: Scorer | ScoreTable, study: MetaEvaluation) -> None:
     """Refuse a metric that needs what the benchmark lacks, or scores without their scorer."""
     finished = not isinstance(metric, Scorer) or metric.fixed
     if finished and study.benchmark.drawn_from is not None:
@@ -421,7 +423,7 @@ def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
         )
 
 
-def _check_statistic(study: Study) -> None:
+def _check_statistic(study: MetaEvaluation) -> None:
     """Refuse soft pairwise accuracy without judgments of single sentences."""
     settings = study.settings
     for view in study.views:
@@ -433,8 +435,8 @@ def _check_statistic(study: Study) -> None:
 
 
 def _weigh(
-    draws: Draws, results: list[Result]
-) -> tuple[tuple[Result, ...], tuple[Result, ...], Uncertainty | None]:
+    draws: Draws, results: list[SystemAgreement]
+) -> tuple[tuple[SystemAgreement, ...], tuple[SystemAgreement, ...], Uncertainty | None]:
     """Return results with intervals and clusters, for metrics and chance, with their details."""
     study = draws.study
     chance = study.chance()
@@ -447,8 +449,8 @@ def _weigh(
 
 
 def _resampled(
-    draws: Draws, results: list[Result], chance: list[Result], bar: Bar
-) -> tuple[tuple[Result, ...], tuple[Result, ...], Uncertainty]:
+    draws: Draws, results: list[SystemAgreement], chance: list[SystemAgreement], bar: Bar
+) -> tuple[tuple[SystemAgreement, ...], tuple[SystemAgreement, ...], Uncertainty]:
     study = draws.study
     views, settings = study.views, study.settings
     count, step = len(study.metrics), len(views)
@@ -496,7 +498,7 @@ def _resampled(
 
 
 def _figures(
-    results: Sequence[Result], settings: Settings
+    results: Sequence[SystemAgreement], settings: Settings
 ) -> dict[DrawnLevel, dict[str, list[float]]]:
     """Return the figures of one view's results, by level and statistic."""
     figures: dict[DrawnLevel, dict[str, list[float]]] = {}
@@ -512,7 +514,7 @@ def _figures(
     return figures
 
 
-def _annotators(study: Study) -> dict[View, Annotators]:
+def _annotators(study: MetaEvaluation) -> dict[View, Annotators]:
     annotators: dict[View, Annotators] = {}
     for view in study.views:
         agreement = study.ceiling(view)
@@ -524,9 +526,11 @@ def _annotators(study: Study) -> dict[View, Annotators]:
     return annotators
 
 
-def _differences(study: Study, level: str, rows: Sequence[Row]) -> Iterator[Difference]:
+def _differences(
+    study: MetaEvaluation, level: str, rows: Sequence[AgreementRow]
+) -> Iterator[Difference]:
     """Yield differences of a level whose statistics were drawn only over sentences."""
-    groups: dict[tuple[str, float], list[Row]] = {}
+    groups: dict[tuple[str, float], list[AgreementRow]] = {}
     for row in rows:
         if row.drawn and row.family not in ("chance", "humans"):
             # If credits are missing, other edits are drawn, and the draws are not paired.
@@ -538,7 +542,7 @@ def _differences(study: Study, level: str, rows: Sequence[Row]) -> Iterator[Diff
         figures = {name: [float(row.values[name]) for row in members] for name in names}
         observed = {name: np.array(figures[name]) for name in names}
         yield from drawn_differences(
-            {"sentences": Drawn(values, observed)},
+            {"sentences": DrawnStatistics(values, observed)},
             level,
             human,
             [row.name for row in members],
@@ -547,7 +551,9 @@ def _differences(study: Study, level: str, rows: Sequence[Row]) -> Iterator[Diff
         )
 
 
-def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreement]:
+def _windows(
+    study: MetaEvaluation, results: Sequence[SystemAgreement]
+) -> Iterator[WindowAgreement]:
     names = study.benchmark.corpus.names
     for result in results:
         for size in _SIZES:

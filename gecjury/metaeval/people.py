@@ -18,7 +18,7 @@ from gecjury.benchmarks.judgments import judged_entries
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.metaeval.ratings import against_rest
-from gecjury.metaeval.study import LEAST_SENTENCES, Row, Study, mean_by_rater
+from gecjury.metaeval.study import LEAST_SENTENCES, AgreementRow, MetaEvaluation, mean_by_rater
 from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Draws, resampled_human_scores
 from gecjury.stats.bootstrap import figure_interval
 from gecjury.stats.correlation import MEASURES, correlations
@@ -37,7 +37,7 @@ COUNTS = ("annotators", "judgments")
 LEVELS = ("system", "sentence")
 
 
-def among_people(measured: Draws) -> tuple[Row, ...]:
+def among_people(measured: Draws) -> tuple[AgreementRow, ...]:
     """Return a row for each metric, then chance, then people, by view.
 
     Of the values, those of systems (`pearson`, `spearman`, ...) compare scores with the others'
@@ -52,7 +52,7 @@ def among_people(measured: Draws) -> tuple[Row, ...]:
         measured: the metrics, then the chance baselines, with their draws.
     """
     study, level = measured.study, measured.study.settings.level
-    rows: list[Row] = []
+    rows: list[AgreementRow] = []
     for view in study.views:
         if not study.benchmark.rankings.get(view):
             continue
@@ -74,7 +74,7 @@ def _rows(
     figures: Mapping[str, tuple[FloatArray, FloatArray | None]],
     counts: Mapping[str, Sequence[int]],
     clusters: Mapping[str, Sequence[int | None]],
-) -> Iterator[Row]:
+) -> Iterator[AgreementRow]:
     """Yield the rows of one view from figures, (rows,), with their draws, rows × draws."""
     confidence = measured.study.settings.resampling.confidence
     signatures = [entry.table.signature for entry in measured.entries]
@@ -89,7 +89,7 @@ def _rows(
         }
         sizes = {name: counts[name][row] if name in counts else 0 for name in COUNTS}
         ranks = {level: clusters[level][row] if level in clusters else None for level in LEVELS}
-        yield Row(label, family, view, undefined | values | sizes, bounds, ranks)
+        yield AgreementRow(label, family, view, undefined | values | sizes, bounds, ranks)
 
 
 def _over_systems(
@@ -210,7 +210,7 @@ def _twice_judged(
 
 
 def _people(
-    study: Study, view: View, lines: int, counts: FloatArray
+    study: MetaEvaluation, view: View, lines: int, counts: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield each annotator's scores of systems, and those from the judgments of all others.
 

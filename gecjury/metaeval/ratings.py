@@ -16,7 +16,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RATING_DIGITS
 from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.corpus.corpus import Corpus
-from gecjury.metaeval.study import Row, Study, mean_by_rater
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation, mean_by_rater
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import kendall, pearson, pearsons, signs, spearman, spearmans
 from gecjury.stats.counts import defined_mean, ratio
@@ -223,8 +223,8 @@ def rated_points(
 
 
 def rated_rows(
-    study: Study, tables: Sequence[ScoreTable], scores: Sequence[FloatArray]
-) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    study: MetaEvaluation, tables: Sequence[ScoreTable], scores: Sequence[FloatArray]
+) -> tuple[tuple[AgreementRow, ...], tuple[AgreementRow, ...]]:
     """Return how well scores agree with ratings over all corrections, and at the segment level.
 
     Both have a row for each metric and aspect, then for chance, then for people.
@@ -237,8 +237,8 @@ def rated_rows(
     benchmark, counts = study.benchmark, study.drawn_counts
     if not benchmark.rated or not tables:
         return (), ()
-    whole: list[Row] = []
-    segments: list[Row] = []
+    whole: list[AgreementRow] = []
+    segments: list[AgreementRow] = []
     for table, system_scores in zip((*tables, *study.chance_tables), scores, strict=True):
         # If no systems are named, there are no means either.
         means = np.full(len(system_scores), np.nan) if benchmark.places else system_scores
@@ -253,9 +253,13 @@ def rated_rows(
                 drawn = {} if counts is None else points.segment_draws(counts)
                 segments.append(study.row(table, aspect, points.segment_agreement(), drawn))
     people = one_rater(benchmark)
-    whole += [Row("one rater", "humans", aspect, one) for aspect, (one, _) in people.items()]
+    whole += [
+        AgreementRow("one rater", "humans", aspect, one) for aspect, (one, _) in people.items()
+    ]
     if segments:
-        segments += [Row("one rater", "humans", aspect, one) for aspect, (_, one) in people.items()]
+        segments += [
+            AgreementRow("one rater", "humans", aspect, one) for aspect, (_, one) in people.items()
+        ]
     return tuple(whole), tuple(segments)
 
 

@@ -17,8 +17,8 @@ from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.edits.measures import EDIT_STATISTICS
 from gecjury.metaeval.people import PEOPLE
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Row, Study
-from gecjury.metaeval.uncertainty import Difference, Drawn, DrawnLevel, Significance
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation, SystemAgreement
+from gecjury.metaeval.uncertainty import Difference, DrawnLevel, DrawnStatistics, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import MEASURES
@@ -90,7 +90,9 @@ class Uncertainty:
     drawn: int
     tests: Mapping[View, tuple[Significance, ...]]
     differences: tuple[Difference, ...] = ()
-    draws: Mapping[tuple[DrawnLevel, View], Drawn] = field(default_factory=dict, repr=False)
+    draws: Mapping[tuple[DrawnLevel, View], DrawnStatistics] = field(
+        default_factory=dict, repr=False
+    )
 
 
 @dataclass(frozen=True)
@@ -140,18 +142,18 @@ class Comparison:
         cautions: cautions for the reader.
     """
 
-    study: Study
+    study: MetaEvaluation
     settings: Settings
     views: tuple[View, ...]
     tables: tuple[ScoreTable, ...]
-    results: tuple[Result, ...]
-    chance: tuple[Result, ...]
+    results: tuple[SystemAgreement, ...]
+    chance: tuple[SystemAgreement, ...]
     annotators: Mapping[View, Annotators]
-    people: tuple[Row, ...]
+    people: tuple[AgreementRow, ...]
     uncertainty: Uncertainty | None
     edits: EditComparison | None
-    ratings: tuple[Row, ...]
-    segments: tuple[Row, ...]
+    ratings: tuple[AgreementRow, ...]
+    segments: tuple[AgreementRow, ...]
     labels: LabelComparison | None
     windows: tuple[WindowAgreement, ...]
     audits: tuple[Audit, ...]
@@ -221,7 +223,7 @@ class Comparison:
             records.append(record)
         return records
 
-    def _row(self, result: Result) -> dict[str, Any]:
+    def _row(self, result: SystemAgreement) -> dict[str, Any]:
         record: dict[str, Any] = {
             "metric": result.label,
             "family": result.family,
@@ -289,7 +291,7 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
                 level="sentence", human=view, metric=PEOPLE, family="humans",
                 statistic="accuracy", value=agreement.accuracy, n=agreement.decided,
             )  # fmt: skip
-    levels: dict[str, Sequence[Row]] = {
+    levels: dict[str, Sequence[AgreementRow]] = {
         "edit": comparison.edits.rows if comparison.edits else (),
         "rating": comparison.ratings,
         "segment": comparison.segments,

@@ -69,7 +69,7 @@ LEAST_SENTENCES = 2  # with fewer all draws are the same
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class SystemAgreement:
     """One metric against one view of the human judgments.
 
     Attributes:
@@ -111,7 +111,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Row:
+class AgreementRow:
     """One metric, or people, against one kind of judgment.
 
     Attributes:
@@ -139,7 +139,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Study:
+class MetaEvaluation:
     """A comparison to be made: metrics, the human judgments of a benchmark, and settings.
 
     `gecjury.metaeval.comparison.checked` makes one from what a user asked for.
@@ -259,7 +259,7 @@ class Study:
             return None
         return sampled_opponents(len(self.compared), len(self.benchmark.corpus))
 
-    def evaluate(self, table: ScoreTable) -> list[Result]:
+    def evaluate(self, table: ScoreTable) -> list[SystemAgreement]:
         """Compare one metric's scores with each view.
 
         Raises:
@@ -274,7 +274,7 @@ class Study:
         # Scores of systems are the same for all views; with TrueSkill they cost the most time.
         scores = self.system_scores(table.sentences, table.by_system.score)
         return [
-            Result(
+            SystemAgreement(
                 metric=table.signature.metric,
                 label=table.signature.label,
                 family=table.signature.family,
@@ -484,7 +484,7 @@ class Study:
         made = (sentence_table(name, corpus.names, table) for name, table in scores.items())
         return (*made, *self.rounded)
 
-    def chance(self) -> list[Result]:
+    def chance(self) -> list[SystemAgreement]:
         """Return the results of the chance baselines."""
         return [
             replace(result, signature=result.label)
@@ -509,12 +509,12 @@ class Study:
         human: str,
         values: Mapping[str, float],
         drawn: Mapping[str, FloatArray],
-    ) -> Row:
+    ) -> AgreementRow:
         """Return a metric's row, with the interval of each statistic drawn over sources.
 
         Args:
             table: the metric's scores.
-            human: as in `Row`.
+            human: as in `AgreementRow`.
             values: figures and counts by name.
             drawn: one value per draw for each figure that is drawn.
         """
@@ -524,7 +524,7 @@ class Study:
             bounds = {
                 name: figure_interval(drawn[name], share, float(values[name]))[0] for name in drawn
             }
-        return Row(about.label, about.family, human, values, bounds, drawn=drawn)
+        return AgreementRow(about.label, about.family, human, values, bounds, drawn=drawn)
 
     def pairwise(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:
         """Return `pair_table`: accuracy and number of judged pairs by pair of systems."""

@@ -17,8 +17,8 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
-from gecjury.metaeval.study import LEAST_SENTENCES, Study
-from gecjury.scoring.system_tests import Entry, resampled_system_scores
+from gecjury.metaeval.study import LEAST_SENTENCES, MetaEvaluation
+from gecjury.scoring.system_tests import RankedMetric, resampled_system_scores
 from gecjury.stats.bootstrap import (
     Interval,
     Resampled,
@@ -120,7 +120,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnStatistics:
     """Statistics of all metrics on every draw.
 
     Attributes:
@@ -141,8 +141,8 @@ class Draws:
         entries: the metrics' scores.
     """
 
-    study: Study
-    entries: Sequence[Entry]
+    study: MetaEvaluation
+    entries: Sequence[RankedMetric]
 
     @property
     def _how(self) -> Resampling:
@@ -234,7 +234,7 @@ class Draws:
             for number in range(len(self.entries))
         ]
 
-    def usual_draws(self, view: View, level: DrawnLevel) -> Drawn | None:
+    def usual_draws(self, view: View, level: DrawnLevel) -> DrawnStatistics | None:
         """Return every metric's statistics on the draws of the settings.
 
         If there are too few systems to draw from, only sentences are drawn. None if neither can be
@@ -245,7 +245,7 @@ class Draws:
                 return self.drawn(view, level, over)
         return None
 
-    def drawn(self, view: View, level: DrawnLevel, over: Over) -> Drawn:
+    def drawn(self, view: View, level: DrawnLevel, over: Over) -> DrawnStatistics:
         """Return every metric's statistics on every draw over the named dimension."""
         key = level, view, over
         if key not in self._kept:
@@ -254,7 +254,7 @@ class Draws:
         return self._kept[key]
 
     @cached_property
-    def _kept(self) -> dict[tuple[DrawnLevel, View, Over], Drawn]:
+    def _kept(self) -> dict[tuple[DrawnLevel, View, Over], DrawnStatistics]:
         return {}
 
     def _has_draws(self, view: View, over: Over, level: DrawnLevel) -> bool:
@@ -268,7 +268,7 @@ class Draws:
         # With three systems, every draw of three different ones has the same three.
         return not drawn or len(self.study.compared) >= LEAST_SYSTEMS
 
-    def _over_systems(self, view: View, draws: Resampled) -> Drawn:
+    def _over_systems(self, view: View, draws: Resampled) -> DrawnStatistics:
         study = self.study
         human, scores = study.human(view)[None], self.plain_scores
         first = human
@@ -287,7 +287,7 @@ class Draws:
         values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
         observed = {name: np.array([part[name][0] for part in plain]) for name in plain[0]}
         soft, soft_observed = self._soft(view, draws)
-        return Drawn(values | {"spa": np.stack(soft)}, observed | {"spa": soft_observed})
+        return DrawnStatistics(values | {"spa": np.stack(soft)}, observed | {"spa": soft_observed})
 
     def _soft(self, view: View, draws: Resampled) -> tuple[list[FloatArray], FloatArray]:
         """Return SPA of every metric on every draw, and SPA of the corpus computed the same way."""
@@ -308,13 +308,13 @@ class Draws:
             whole = [drawn_soft_accuracy(human, confidence, None) for confidence in p]
         return drawn, np.array([accuracies[0] for accuracies in whole])
 
-    def _over_pairs(self, view: View, draws: Resampled) -> Drawn:
+    def _over_pairs(self, view: View, draws: Resampled) -> DrawnStatistics:
         """Return every metric's accuracy and τ; all judgments of a source are drawn together."""
         accuracy, tau = self._agreements(view, draws)
         whole = replace(draws, sentences=None, systems=None, size=1,
                         counts=np.ones((1, draws.counts.shape[1])))  # fmt: skip
         observed, observed_tau = self._agreements(view, whole)
-        return Drawn(
+        return DrawnStatistics(
             {"accuracy": accuracy.T, "kendall": tau.T},
             {"accuracy": observed[0], "kendall": observed_tau[0]},
         )
@@ -484,7 +484,7 @@ class Draws:
 
 
 def drawn_differences(
-    drawn: Mapping[Over, Drawn],
+    drawn: Mapping[Over, DrawnStatistics],
     level: str,
     human: str,
     labels: Sequence[str],

@@ -56,7 +56,7 @@ def taught_judge(folder: str) -> TaughtJudge | None:
 
 
 @dataclass(frozen=True)
-class Origin:
+class TrainingOrigin:
     """Origin of a model's training data, for warnings.
 
     Attributes:
@@ -70,7 +70,7 @@ class Origin:
     keys: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, folder: Path, where: str, language: str) -> Origin:
+    def of(cls, folder: Path, where: str, language: str) -> TrainingOrigin:
         """Read the hashes in the folder of a trained model."""
         path = inside(folder, KEYS_FILE)
         keys = frozenset(read_text(path).split()) if path.exists() else frozenset()

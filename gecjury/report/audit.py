@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gecjury.core.wording import listed, number, percent
-from gecjury.metaeval.audit import Audit, Bias, Side
+from gecjury.metaeval.audit import Audit, Bias, BiasSide
 from gecjury.metaeval.result import Comparison
 from gecjury.report.result import Table
 from gecjury.report.tables import audit_table
@@ -16,7 +16,7 @@ from gecjury.report.tables import audit_table
 # Share of preferences that change with the order; from this on a single order is advised against.
 _MANY_FLIPS = 0.05
 # Words for a metric that prefers a side more than people do, and less.
-_SIDES: Mapping[Side, tuple[str, str]] = {
+_SIDES: Mapping[BiasSide, tuple[str, str]] = {
     "more edits": ("more edits than people do", "fewer edits than people do"),
     "longer text": ("longer text than people do", "shorter text than people do"),
     "own family": (
@@ -116,7 +116,7 @@ def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
         yield f"could not be tested for {listed(untested, 'or')} (no such pair was judged)"
 
 
-def _noun(side: Side) -> str:
+def _noun(side: BiasSide) -> str:
     return "its own model family" if side == "own family" else side
 
 

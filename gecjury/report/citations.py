@@ -81,7 +81,7 @@ A metric or benchmark needs no line here: without one, pages name its paper with
 
 
 @dataclass(frozen=True)
-class Entry:
+class Citation:
     """An entry of a bibliography.
 
     Attributes:
@@ -106,16 +106,16 @@ class Entry:
 
 
 @cache
-def entries() -> Mapping[str, Entry]:
+def entries() -> Mapping[str, Citation]:
     """Return all entries by key, in the order of the file, with the version filled in."""
     text = _FILE.read_text(encoding="utf-8").replace("VERSION", __version__)
     return {
-        key: Entry(kind, key, dict(_FIELD.findall(lines)))
+        key: Citation(kind, key, dict(_FIELD.findall(lines)))
         for kind, key, lines in _ENTRY.findall(text)
     }
 
 
-def citations(names: Iterable[str]) -> list[tuple[Entry, list[str]]]:
+def citations(names: Iterable[str]) -> list[tuple[Citation, list[str]]]:
     """Return the entries of metrics and benchmarks, each once, with the names it is cited for.
 
     Args:

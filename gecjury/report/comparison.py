@@ -22,12 +22,12 @@ from gecjury.metaeval.result import (
     sentence_key,
 )
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Row, Study
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation, SystemAgreement
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.paper import chosen_columns, with_columns
 from gecjury.report.result import Column, Record, Table
-from gecjury.report.words import BESIDE, CAN_WAIT, Answer
+from gecjury.report.words import BESIDE, CAN_WAIT, ComparisonWords
 from gecjury.stats.catalogue import statistic
 
 # Intervals are shown for the two correlations that people quote and for the accuracy: with those of
@@ -88,7 +88,7 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
     return parts
 
 
-def check_columns(chosen: Sequence[str], study: Study) -> None:
+def check_columns(chosen: Sequence[str], study: MetaEvaluation) -> None:
     """Refuse names of columns that the leading table of a comparison does not have.
 
     Raises:
@@ -123,7 +123,7 @@ def terminal_columns(comparison: Comparison) -> set[str]:
     return shown
 
 
-def document(answer: Answer) -> dict[str, Any]:
+def document(answer: ComparisonWords) -> dict[str, Any]:
     """Return a comparison as in its JSON output; docs/reference/statistics.md has its keys."""
     comparison = answer.comparison
     benchmark, settings = comparison.benchmark, comparison.settings
@@ -530,7 +530,7 @@ def _result_rows(comparison: Comparison) -> list[dict[str, Any]]:
     return rows
 
 
-def _chance(results: Sequence[Result]) -> dict[str, Any]:
+def _chance(results: Sequence[SystemAgreement]) -> dict[str, Any]:
     levels: dict[str, Any] = {}
     for result in results:
         entry = levels.setdefault(result.metric, {"accuracy": None, "human": {}})
@@ -546,11 +546,11 @@ def _fields(value: object, *names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
-def _system(result: Result) -> dict[str, Any]:
+def _system(result: SystemAgreement) -> dict[str, Any]:
     return {**result.system, "ci95": result.system_ci95, "cluster": result.system_cluster}
 
 
-def _sentence(result: Result) -> dict[str, Any] | None:
+def _sentence(result: SystemAgreement) -> dict[str, Any] | None:
     twice = result.doubly_judged
     if result.sentence is None:
         return None
@@ -562,7 +562,7 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Row) -> dict[str, Any]:
+def _agreed(row: AgreementRow) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
     about = {"metric": row.label, "family": row.family}
     return {**about, **row.values, "ci95": row.intervals}
@@ -571,7 +571,7 @@ def _agreed(row: Row) -> dict[str, Any]:
 # ---- people among the metrics
 
 
-def _person(row: Row) -> dict[str, Any]:
+def _person(row: AgreementRow) -> dict[str, Any]:
     clusters = {f"{level}_cluster": cluster for level, cluster in row.clusters.items()}
     return {"human": row.human, **_agreed(row), **clusters}
 
@@ -753,7 +753,7 @@ def _segment_table(comparison: Comparison) -> Table:
 # ---- labels of whole corrections
 
 
-def _labelled(row: Row) -> dict[str, Any]:
+def _labelled(row: AgreementRow) -> dict[str, Any]:
     record = _agreed(row)
     record["corrections"] = {"good": record.pop("good"), "bad": record["bad"]}
     return {**record, "bad": row.human}

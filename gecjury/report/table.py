@@ -18,6 +18,9 @@ METRIC_KEYS = ("metric", "measure")
 Reader = Literal["brief", "verbose", "latex"]
 """Who reads a table: people without and with `--verbose`, and papers."""
 
+Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
+"""Sentences by group: a line on each, and its versions by name, with their edits marked."""
+
 MOST_COLUMNS = 8
 """Columns of a table that people see without `--verbose`."""
 MOST_NOTES = 3

@@ -11,13 +11,13 @@ import numpy as np
 
 from gecjury.core.wording import listed
 from gecjury.metaeval.cautions import SAMPLE
-from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
+from gecjury.metaeval.tasks.comparison import Average, ComparedTask, TaskCell, TaskComparison
 from gecjury.report.comparison import document as comparison_document
 from gecjury.report.paper import chosen_columns, with_columns
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.table import MOST_COLUMNS
 from gecjury.report.verdict import PairedTests, Ranked
-from gecjury.report.words import FAMILY_NAMES, Answer, holm
+from gecjury.report.words import FAMILY_NAMES, ComparisonWords, holm
 from gecjury.stats.catalogue import statistic
 
 _ABSENT = {"not applicable": "n/a", "missing": "missing"}
@@ -38,7 +38,7 @@ def task_tables(compared: TaskComparison, chosen: Sequence[str] = ()) -> list[Ta
     return [main, _test_table(compared), _task_table(compared)]
 
 
-def check_task_columns(chosen: Sequence[str], tasks: Sequence[Task]) -> None:
+def check_task_columns(chosen: Sequence[str], tasks: Sequence[ComparedTask]) -> None:
     """Refuse names of columns that the table of a comparison over tasks does not have.
 
     Raises:
@@ -63,7 +63,8 @@ def task_document(compared: TaskComparison) -> dict[str, Any]:
         "notes": absences(compared),
         "verdict": tasks_verdict(compared),
         "comparisons": {
-            name: comparison_document(Answer(one)) for name, one in compared.comparisons.items()
+            name: comparison_document(ComparisonWords(one))
+            for name, one in compared.comparisons.items()
         },
     }
 
@@ -141,7 +142,7 @@ def _labels(compared: TaskComparison) -> list[str]:
     return [average.metric for average in compared.averages]
 
 
-def _shared_tasks(compared: TaskComparison) -> list[Task]:
+def _shared_tasks(compared: TaskComparison) -> list[ComparedTask]:
     """Return the tasks that every metric with a figure has."""
     rows = [
         row for row, average in zip(compared.cells, compared.averages, strict=True) if average.tasks
@@ -159,7 +160,7 @@ def _record(average: Average) -> dict[str, Any]:
     return record
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _cell(cell: TaskCell) -> dict[str, Any]:
     return {key: value for key, value in vars(cell).items() if key != "reason" or value}
 
 

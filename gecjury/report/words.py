@@ -71,7 +71,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ComparisonWords:
     """The answer that a comparison gives, in words. Everything is computed once and when needed.
 
     Metrics are called by their shortest distinct names.

@@ -28,7 +28,7 @@ _SHOWN = 200  # characters of a metric in the list
 
 
 @dataclass(frozen=True)
-class Power:
+class Consent:
     """Something that needs the user's consent. Two are equal if they do the same.
 
     Attributes:
@@ -48,7 +48,7 @@ class Power:
         return f"{self.who[:_SHOWN]} {self.does}{sent}"
 
 
-def powers_of(text: str, home: Path, base_url: str | None = None) -> list[Power]:
+def powers_of(text: str, home: Path, base_url: str | None = None) -> list[Consent]:
     """Return what a metric that a file names does beyond scoring with what lies beside the file.
 
     No code of the metric is run, and nothing outside the folder is read.
@@ -64,7 +64,7 @@ def powers_of(text: str, home: Path, base_url: str | None = None) -> list[Power]
     return [*_powers(text, home, base_url)]
 
 
-def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
+def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Consent]:
     name, typed = parse(text)
     options = {key.replace("-", "_"): value for key, value in typed.items()}
     for key, value in list(options.items()):
@@ -73,7 +73,7 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
             del options[key]
             yield from _powers(inner, home, base_url)
     if is_own_file(name):
-        yield Power(f"runs the code of {name.rpartition(':')[0]}", who=text)
+        yield Consent(f"runs the code of {name.rpartition(':')[0]}", who=text)
         return
     kind = scorer_class(name)
     judge = kind.family == "judges"
@@ -98,19 +98,19 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
             does = f"sends the sentences to the language model {model} ({where})"
             if backend == "vllm":
                 does = f"runs the language model {model}, fetched if it is not cached"
-            yield Power(does, options.get("base_url", ""), text, sent)
+            yield Consent(does, options.get("base_url", ""), text, sent)
     for key, value in outside:
         verb = "sends" if judge and key not in _KEPT else "reads"
         unseen = ", and does what the members there need" if name == "jury" else ""
-        yield Power(f"{verb} {value}, outside {home}{unseen}", who=text)
+        yield Consent(f"{verb} {value}, outside {home}{unseen}", who=text)
     tagger = options.get("tagger", "none")
     if tagger not in _OWN_TAGGERS:
-        yield Power(f"runs the installed package {tagger.removeprefix('spacy:')}", who=text)
+        yield Consent(f"runs the installed package {tagger.removeprefix('spacy:')}", who=text)
     if judge:
         return
     for value in near.values():
         if value.startswith(("http://", "https://")):
-            yield Power(f"names the server {public_address(value)}", value, text)
+            yield Consent(f"names the server {public_address(value)}", value, text)
     if issubclass(kind, NamesMetrics):
         for member, folder in kind.named_metrics(near, home):
             yield from _powers(member, folder, options.get("base_url") or base_url)
@@ -119,7 +119,7 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
         replaced = [getattr(kind, key, "") for key, _ in outside]
         for model in load(name, **near).loaded_models:
             if model not in ("", "embedded", *replaced) and not _is_path(model):
-                yield Power(f"fetches {model} if it is not cached", who=text)
+                yield Consent(f"fetches {model} if it is not cached", who=text)
 
 
 def _is_metric(name: str) -> bool:
@@ -150,7 +150,7 @@ def home_of(file: str | Path) -> Path:
 
 def require_consent(
     file: str,
-    powers: Sequence[Power],
+    powers: Sequence[Consent],
     *,
     allowed: bool,
     key: str | None = None,

@@ -115,7 +115,7 @@ class _Missing:
 
 
 @dataclass(frozen=True)
-class _Member:
+class _StoredMember:
     """The part of a model's audit that comparisons read; the rest is shown unchanged."""
 
     model: str = ""
@@ -124,20 +124,20 @@ class _Member:
 
 
 @dataclass(frozen=True)
-class _Audit:
-    members: Sequence[_Member]
+class _StoredAudit:
+    members: Sequence[_StoredMember]
     rows: Sequence[Mapping[str, Any]]
     panel: Mapping[str, float | None] | None = None
 
 
 @dataclass(frozen=True)
-class _Details:
+class _StoredDetails:
     """The details that results show; other details are specific to the scorer."""
 
     # The true, false and missed edits of each system and type.
     by_type: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
     unanswered: int = 0
-    audit: _Audit | None = None
+    audit: _StoredAudit | None = None
 
 
 def check_writable(folder: str | Path) -> None:
@@ -242,7 +242,7 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
                 f"{record.key!s:.60}, expected {signature.key}{_differences(record, signature)}); "
                 "delete or move the file"
             )
-        from_record(_Details, record.details, "details")
+        from_record(_StoredDetails, record.details, "details")
         # Checked before anything is unpacked.
         packed = [part for row in record.rows for part in (row.statistics, row.items) if part]
         if (size := sum(part.size for part in packed)) > _MOST_UNPACKED:

@@ -40,7 +40,7 @@ _WEIGHTS = 20_000_000  # weights of sentences in outputs that are in memory at o
 
 
 @dataclass(frozen=True)
-class Entry:
+class RankedMetric:
     """A metric's scores, and the scorer that computes corpus scores of resampled sentences.
 
     Attributes:
@@ -60,7 +60,7 @@ class Entry:
 
 def resampled_system_scores(
     aggregate: Aggregate,
-    entries: Sequence[Entry],
+    entries: Sequence[RankedMetric],
     draws: IntArray,
     systems: IntArray | slice = slice(None),
     *,
@@ -226,7 +226,7 @@ def score_intervals(
     elif aggregate == "mean":
         drawn = table.by_sentence.mean(draws)
     else:
-        (scores,) = resampled_system_scores(aggregate, [Entry(table, scorer)], draws)
+        (scores,) = resampled_system_scores(aggregate, [RankedMetric(table, scorer)], draws)
         if aggregate == "trueskill":
             # Only differences of skills are meaningful: the order of the first comparisons, while
             # all skills are uncertain, shifts all skills together.

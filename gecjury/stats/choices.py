@@ -17,7 +17,7 @@ TypeLevel = Literal[1, 2, 3]
 AttributionMethod = Literal["remove", "add", "shapley"]
 """Ways to divide a score among edits; see `gecjury.metaeval.edits.attribution`."""
 
-Question = Literal["scores", "judgments", "accuracy", "pearson"]
+PowerSubject = Literal["scores", "judgments", "accuracy", "pearson"]
 """Kinds of differences to detect: two systems by a metric's scores, or by people's judgments; two
 metrics by the accuracy of their sentence scores, or by their correlation over systems."""
 

@@ -17,7 +17,7 @@ from gecjury.core.arrays import FloatArray, IntArray, blocks
 FEWEST = 5
 """The fewest parts from which a standard error can be computed."""
 
-Drawn = Callable[[IntArray], FloatArray]
+DrawStatistic = Callable[[IntArray], FloatArray]
 """Statistics of resampled data: B × n indices to B × P, one column per pair that is compared."""
 
 _GROUPS = 1_000  # the most groups of parts that the jackknife leaves out one by one
@@ -37,7 +37,7 @@ class Quantity:
 
     size: int
     observed: FloatArray
-    drawn: Drawn = field(repr=False)
+    drawn: DrawStatistic = field(repr=False)
     from_size: float = 0.0
 
     def influences(self) -> FloatArray:

@@ -54,9 +54,15 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
             "norms, maps and curves of any corpus, as table and figure",
             {
                 "norms": ("mean norm of edit vectors by error type", "analyses:Norms"),
-                "map": ("edit vectors in the plane, coloured by error type", "analyses:Map"),
-                "edits": ("edits per sentence, by system", "analyses:Edits"),
-                "scatter": ("human scores against a metric's, by system", "analyses:Scatter"),
+                "map": (
+                    "edit vectors in the plane, coloured by error type",
+                    "analyses:Map",
+                ),
+                "edits": ("edits per sentence, by system", "analyses:EditsPerSentence"),
+                "scatter": (
+                    "human scores against a metric's, by system",
+                    "analyses:Scatter",
+                ),
                 "lambda": (
                     "UOT-ERRANT's λ tried in steps, without encoding again",
                     "analyses:Lambda",
@@ -72,17 +78,17 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
                 "some": (
                     "regressors of grammaticality, fluency and meaning, or of quality, on rated "
                     "sentences",
-                    "making.some:Some",
+                    "making.some:TrainSome",
                 ),
-                "impara": ("a ranker on parallel text", "making.impara:Impara"),
+                "impara": ("a ranker on parallel text", "making.impara:TrainImpara"),
                 "detector": (
                     "an encoder that detects wrong tokens, as a start for SOME and IMPARA",
-                    "making.detector:Detector",
+                    "making.detector:TrainDetector",
                 ),
                 "judge": (
                     "a language model as judge of corrections, on ratings, rankings or stored "
                     "replies",
-                    "making.judge:Judge",
+                    "making.judge:TrainJudge",
                 ),
             },
         ),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gecjury.core.arrays import FloatArray
     from gecjury.corpus.corpus import Corpus
 
-Layout = Literal["pca", "tsne"]
+Projection = Literal["pca", "tsne"]
 """A method of laying out vectors in the plane."""
 
 _COLUMNS = (Column("pearson"), Column("spearman"))
@@ -43,17 +43,14 @@ class Analysis(Study):
     needs: ClassVar[tuple[Need, ...]] = ("texts", "models")
     metrics: ClassVar[str | None] = "default: uot-errant"
     draws: ClassVar[bool] = True
+    kind: ClassVar[str]
+    """The name of the analysis on the command line."""
     only: tuple[str, ...] = option((), metavar="SYSTEM")
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
         """Return the metric of edit vectors; none for an analysis without a metric."""
         return () if cls.metrics is None else ("uot-errant",), ""
-
-    @property
-    def kind(self) -> str:
-        """The name of the analysis on the command line."""
-        return type(self).__name__.lower()
 
     def check(self, work: Work) -> None:
         """Refuse unknown systems.
@@ -111,9 +108,10 @@ class JudgedAnalysis(Analysis):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Edits(Analysis):
+class EditsPerSentence(Analysis):
     """Edits per sentence, by system."""
 
+    kind: ClassVar[str] = "edits"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "edits")
     metrics: ClassVar[str | None] = None
 
@@ -151,6 +149,7 @@ class Edits(Analysis):
 class Scatter(JudgedAnalysis):
     """Human scores against a metric's, by system."""
 
+    kind: ClassVar[str] = "scatter"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
     metrics: ClassVar[str | None] = "default: uot-errant; repeat for more"
 
@@ -218,6 +217,7 @@ class Norms(Analysis):
         min_count: leave out error types with fewer than N edits.
     """
 
+    kind: ClassVar[str] = "norms"
     min_count: int = option(50, metavar="N")
 
     def run(self, work: Work) -> Result:
@@ -301,7 +301,8 @@ class Map(Norms):
         seed: seed of t-SNE.
     """
 
-    method: Layout = "pca"
+    kind: ClassVar[str] = "map"
+    method: Projection = "pca"
     seed: int = option(0, least=0, most=2**32 - 1)
 
     def run(self, work: Work) -> Result:
@@ -328,7 +329,7 @@ class Map(Norms):
         )
 
 
-def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
+def layout(vectors: FloatArray, method: Projection, seed: int) -> FloatArray:
     """Return positions in the plane, n × 2, by `pca` (exact, without a seed) or `tsne`.
 
     Raises:
@@ -372,6 +373,7 @@ class Lambda(JudgedAnalysis):
         stop: upper bound of the values.
     """
 
+    kind: ClassVar[str] = "lambda"
     step: float = 0.02
     stop: float = 1.0
 

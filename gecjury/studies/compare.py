@@ -29,14 +29,14 @@ from gecjury.models.checkpoints import embedded_installed
 from gecjury.report.result import Result
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import Benchmarks, Inputs, Need, Sample
-from gecjury.studies.study import SCORES, Data, Output, Read, Study, Work, function_of, loaded
+from gecjury.studies.study import SCORES, Data, Output, Study, StudyData, Work, function_of, loaded
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.metaeval import study as metaeval
     from gecjury.metaeval.result import Comparison
     from gecjury.metaeval.tasks.comparison import TaskComparison, TaskStudy
-    from gecjury.report.words import Answer
+    from gecjury.report.words import ComparisonWords
     from gecjury.scoring.scores import Plan
     from gecjury.stats.figure import Figure
 
@@ -66,7 +66,7 @@ class Compared(Result):
         answer: what the comparison says.
     """
 
-    answer: Answer = field(kw_only=True)
+    answer: ComparisonWords = field(kw_only=True)
 
     @property
     def comparison(self) -> Comparison:
@@ -146,7 +146,7 @@ class Compare(Settings, Study):
         """The judgments that the benchmark is loaded with."""
         return None if self.human == "both" else self.human
 
-    def read(self, data: Data, runtime: Runtime) -> Read:
+    def read(self, data: Data, runtime: Runtime) -> StudyData:
         """Return the data itself, or load the named benchmarks."""
         if data is None or isinstance(data, str) or not isinstance(data, Sequence):
             return super().read(data, runtime)
@@ -184,7 +184,7 @@ class Compare(Settings, Study):
         from gecjury.metaeval.comparison import compared
         from gecjury.report.comparison import tables
         from gecjury.report.paper import for_paper
-        from gecjury.report.words import Answer
+        from gecjury.report.words import ComparisonWords
 
         if study := self._tasks(work):
             from gecjury.report.tasks import task_tables, tasks_verdict
@@ -201,7 +201,7 @@ class Compare(Settings, Study):
             )
         comparison = compared(self._tried(work), work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
-        answer, status = Answer(comparison), int(comparison.incomplete)
+        answer, status = ComparisonWords(comparison), int(comparison.incomplete)
         shown, verdict = tuple(tables(comparison, self.columns)), tuple(answer.verdict)
         return Compared(
             shown, {}, notes, status, verdict=verdict, short=tuple(answer.opening),
@@ -227,7 +227,7 @@ class Compare(Settings, Study):
 
         return TaskStudy.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
 
-    def _tried(self, work: Work) -> metaeval.Study:
+    def _tried(self, work: Work) -> metaeval.MetaEvaluation:
         """Return the comparison on one benchmark after every check that needs no scores."""
         from gecjury.metaeval.comparison import checked
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option, options_of, settings_from
-from gecjury.studies.inputs import Files, Inputs, Parser, language_from
+from gecjury.studies.inputs import Files, Inputs, OptionParser, language_from
 from gecjury.studies.study import Study, Work
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class DatasetOptions:
 class FilesOrDataset(Files):
     """A source and the outputs of systems as text files, or rows of a dataset."""
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the files, and the options of datasets."""
         super().declare(parser)
         about = "rows of files of any size (docs/guides/scale.md)"
@@ -79,7 +79,7 @@ class Dataset:
 class Rows(Inputs):
     """Rows of a dataset."""
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare nothing, since `FilesOrDataset` has."""
 
     def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Dataset:

@@ -98,7 +98,7 @@ class OneSentence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class References:
+class ReferenceOptions:
     """References of commands that accept files or a benchmark.
 
     Attributes:
@@ -127,7 +127,7 @@ class Selection:
     references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
 
 
-class Parser(Protocol):
+class OptionParser(Protocol):
     """The part of a command's parser that inputs use."""
 
     def add_argument(self, *names: str, **how: Any) -> Any:
@@ -152,7 +152,7 @@ class Inputs(ABC):
     names: tuple[Literal["metrics", "settings"], ...] = ()
 
     @abstractmethod
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the arguments."""
 
     @abstractmethod
@@ -175,7 +175,7 @@ class Files(Inputs):
 
     settings: ClassVar[type] = Outputs
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the files."""
         parser.add_options(self.settings)
 
@@ -258,7 +258,7 @@ class TwoOutputs(Files):
 class Sentence(Inputs):
     """One sentence, or with --worst every line of files."""
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the sentence and its correction."""
         parser.add_options(OneSentence)
 
@@ -287,7 +287,7 @@ class OneBenchmark(Inputs):
         self.metric = metric
         self.names = ("metrics",) if metric else self.names
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the benchmark and the part of it that is used."""
         if self.metric:
             parser.add_argument("metrics", metavar="METRIC", nargs=1, help=self.metric)
@@ -313,7 +313,7 @@ class Benchmarks(OneBenchmark):
 class Sample(Inputs):
     """The benchmark that comes with the package."""
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare nothing."""
 
     def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Benchmark:
@@ -334,9 +334,9 @@ class FilesOrBenchmark(Inputs):
     needs: ClassVar[tuple[Need, ...]] = ("data",)
     meaning: str
     metavar: str = "BENCHMARK|SOURCE HYP"
-    references: type = References
+    references: type = ReferenceOptions
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the files or the benchmark, and references."""
         parser.add_argument("inputs", metavar=self.metavar, nargs="+", help=self.meaning)
         parser.add_options(self.references)

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
 
-Place = TypeVar("Place")
+PlaceT = TypeVar("PlaceT")
 """Says where in a corpus of made-up texts each of them is."""
 
-Made: TypeAlias = "Callable[[Scorer], Iterable[tuple[Corpus, Place]]]"
+MadeTexts: TypeAlias = "Callable[[Scorer], Iterable[tuple[Corpus, PlaceT]]]"
 """A function that returns the corpora that a metric scores."""
 
 
 @dataclass(frozen=True)
-class Scored(Generic[Place]):
+class ScoredTexts(Generic[PlaceT]):
     """A metric's scores of made-up texts.
 
     Attributes:
@@ -37,7 +37,7 @@ class Scored(Generic[Place]):
     """
 
     scorer: Scorer
-    parts: Sequence[tuple[ScoreTable, Place]]
+    parts: Sequence[tuple[ScoreTable, PlaceT]]
 
     @property
     def label(self) -> str:
@@ -61,7 +61,7 @@ class Scored(Generic[Place]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MadeUp(Study, Generic[Place]):
+class MadeUp(Study, Generic[PlaceT]):
     """A study that scores texts that it makes up.
 
     Attributes:
@@ -74,7 +74,7 @@ class MadeUp(Study, Generic[Place]):
     resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
 
     @abstractmethod
-    def make(self, work: Work) -> Made[Place]:
+    def make(self, work: Work) -> MadeTexts[PlaceT]:
         """Make up the texts."""
 
     def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
@@ -84,7 +84,7 @@ class MadeUp(Study, Generic[Place]):
             for corpus, _ in made(scorer):
                 yield scorer, corpus
 
-    def scored(self, work: Work, made: Made[Place]) -> list[Scored[Place]]:
+    def scored(self, work: Work, made: MadeTexts[PlaceT]) -> list[ScoredTexts[PlaceT]]:
         """Score the texts with every metric.
 
         Raises:
@@ -96,7 +96,7 @@ class MadeUp(Study, Generic[Place]):
         if work.folder:
             check_writable(work.folder)
         return [
-            Scored(
+            ScoredTexts(
                 scorer,
                 [
                     (score_with_files(scorer, corpus, work.folder, work.runtime), place)
@@ -121,7 +121,7 @@ class MadeUp(Study, Generic[Place]):
         return sentence_counts(sentences, resamples, [self.seed, stream])
 
 
-def notes_of(scored: Sequence[Scored[Place]]) -> tuple[str, ...]:
+def notes_of(scored: Sequence[ScoredTexts[PlaceT]]) -> tuple[str, ...]:
     """Return the remarks of scorers on the texts, each once."""
     tables = (table for one in scored for table, _ in one.parts)
     return tuple(dict.fromkeys(note for table in tables for note in table.statistics.notes))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark]"
 """The data of a study: texts, a benchmark, or the names of benchmarks or files."""
 
-Read: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...]"
+StudyData: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...]"
 """Data after reading; several benchmarks if the study accepts them."""
 
 Metrics: TypeAlias = "Metric | Sequence[Metric]"
@@ -89,7 +89,7 @@ class Work:
     def of(
         cls,
         study: Study,
-        data: Data | Callable[[], Read],
+        data: Data | Callable[[], StudyData],
         metrics: Metrics,
         runtime: Runtime,
         folder: str | Path | None = None,
@@ -264,7 +264,7 @@ class Study(ABC):
             check_new_texts(scorer, self.new_texts)
         return scorer
 
-    def read(self, data: Data, runtime: Runtime) -> Read:
+    def read(self, data: Data, runtime: Runtime) -> StudyData:
         """Return the data itself, or load it if it is given by name."""
         return loaded(data)
 

@@ -15,7 +15,7 @@ from gecjury.report.result import Result
 from gecjury.report.table import MOST_NOTES
 from gecjury.report.tables import to_json
 from gecjury.studies.compare import Compare, ComparedTasks
-from gecjury.studies.inputs import Benchmarks, Inputs, Parser, with_servers
+from gecjury.studies.inputs import Benchmarks, Inputs, OptionParser, with_servers
 from gecjury.studies.study import Output, Work
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 _KEYS = ("title", "benchmarks", "metrics", "settings", "weights")
 
 
-class Description(Benchmarks):
+class StudyDescription(Benchmarks):
     """A file that names benchmarks, metrics and settings."""
 
     names: tuple[Literal["metrics", "settings"], ...] = ("metrics", "settings")
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the file."""
         parser.add_argument("file", metavar="STUDY", help=self.meaning)
 
@@ -40,7 +40,7 @@ class Description(Benchmarks):
 class StudyFile(Compare):
     """One comparison over many benchmarks: from a study file to a page."""
 
-    inputs: ClassVar[Inputs] = Description("a .toml file: benchmarks, metrics, settings")
+    inputs: ClassVar[Inputs] = StudyDescription("a .toml file: benchmarks, metrics, settings")
     keeps: ClassVar[Output | None] = Output(
         "receives index.html, study.json and the scores, which a second run reuses", required=True
     )
@@ -97,15 +97,15 @@ def _incomplete(compared: TaskComparison) -> list[str]:
 def _require_consent(args: Namespace, record: Mapping[str, Any]) -> None:
     """Refuse what the file's metrics, benchmarks and settings do without the user's consent."""
     from gecjury.benchmarks.own.folder import outside_of
-    from gecjury.scoring.consent import Power, home_of, is_outside, powers_of, require_consent
+    from gecjury.scoring.consent import Consent, home_of, is_outside, powers_of, require_consent
 
     home = home_of(args.file)
     read = [
-        Power(f"reads {file}, outside {home}", who=f"the benchmark {name}")
+        Consent(f"reads {file}, outside {home}", who=f"the benchmark {name}")
         for name in record["benchmarks"]
         for file in outside_of(name, home)
     ] + [
-        Power(f"reads {value}, outside {home}", who=f"the setting {key}")
+        Consent(f"reads {value}, outside {home}", who=f"the setting {key}")
         for key, value in record["settings"].items()
         if isinstance(value, str) and is_outside(value, home)
     ]

@@ -11,9 +11,9 @@ from typing import Literal
 
 from gecjury.core.settings import REQUIRED, check, option
 
-__all__ = ["Annotation", "Order", "Task"]
+__all__ = ["Annotation", "AnnotationTask", "Order"]
 
-Task = Literal["rank", "rate", "edits"]
+AnnotationTask = Literal["rank", "rate", "edits"]
 """Tasks of annotators: to rank corrections, to rate one, or to judge its edits."""
 
 Order = Literal["informative", "random", "file"]
@@ -45,7 +45,7 @@ class Annotation:
     outputs: tuple[str, ...] = option(REQUIRED, "HYP")
     output: str = option(REQUIRED, "-o", "--output", metavar="FILE")
     references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
-    task: Task = "rank"
+    task: AnnotationTask = "rank"
     annotator: str | None = option(None, metavar="NAME")
     order: Order | None = None
     metrics: tuple[str, ...] = option((), "-m", "--metric", metavar="METRIC")

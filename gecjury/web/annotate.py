@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 from gecjury.core.wording import visible
 from gecjury.report.page.markup import lang_attribute
-from gecjury.web import Task
+from gecjury.web import AnnotationTask
 from gecjury.web.answers import ItemAnswer
-from gecjury.web.guards import Form, PageGuard, Refused, read_form
+from gecjury.web.guards import PageGuard, RequestRefused, SentForm, read_form
 from gecjury.web.pages import application, page, redirect
 from gecjury.web.study import AnnotationStudy, annotator_name
 from gecjury.web.tasks import checked_values, marked, questions
@@ -28,7 +28,7 @@ _MOST_SECONDS = 86_400.0
 
 def annotate_app(study: AnnotationStudy) -> PageGuard:
     """Return the application: pages and the handlers of their forms, behind the guard."""
-    pages = _Pages(study)
+    pages = _AnnotationPages(study)
     shown = {"": pages.start, "judge": pages.judge, "overview": pages.overview}
     sent = {
         "begin": pages.begin,
@@ -41,7 +41,7 @@ def annotate_app(study: AnnotationStudy) -> PageGuard:
 
 
 # By task: the heading of its page, and the instruction there.
-_HEADINGS: Mapping[Task, tuple[str, str]] = {
+_HEADINGS: Mapping[AnnotationTask, tuple[str, str]] = {
     "rank": (
         "Which corrections are better?",
         "Give each correction a rank, 1 for the best. Equal ranks are allowed.",
@@ -51,14 +51,14 @@ _HEADINGS: Mapping[Task, tuple[str, str]] = {
 }
 
 
-class _Pages:
+class _AnnotationPages:
     """The handlers of all addresses."""
 
     def __init__(self, study: AnnotationStudy) -> None:
         self.study = study
         self._back: dict[tuple[str, str], ItemAnswer] = {}
 
-    async def _form(self, request: Request) -> tuple[Form, str]:
+    async def _form(self, request: Request) -> tuple[SentForm, str]:
         """Return a checked form with its annotator."""
         form = read_form(await request.body(), self.study.token)
         return form, self._name(form("as"))
@@ -67,7 +67,7 @@ class _Pages:
         name = annotator_name(text)
         only = self.study.settings.annotator
         if only is not None and name != only:
-            raise Refused(f"this run is only for {only} (--annotator)", 403)
+            raise RequestRefused(f"this run is only for {only} (--annotator)", 403)
         return name
 
     async def start(self, request: Request) -> Response:
@@ -82,7 +82,7 @@ class _Pages:
         """Start to judge under the given name."""
         name = self._name(read_form(await request.body(), self.study.token)("as"))
         if name not in self.study.journal.people and len(self.study.journal.people) >= _MOST_PEOPLE:
-            raise Refused(f"expected at most {_MOST_PEOPLE} annotators")
+            raise RequestRefused(f"expected at most {_MOST_PEOPLE} annotators")
         return redirect(_judge(name))
 
     async def judge(self, request: Request) -> Response:
@@ -126,11 +126,11 @@ class _Pages:
         form, name = await self._form(request)
         item = study.by_name.get(form("item"))
         if item is None:
-            raise Refused("there is no such item; reload the page")
+            raise RequestRefused("there is no such item; reload the page")
         chosen = [form(f"value{place}", 10) for place in range(item.values)]
         values = checked_values(item, study.settings.task, chosen)
         if values is None:
-            raise Refused("some questions are not answered yet", 400, "incomplete")
+            raise RequestRefused("some questions are not answered yet", 400, "incomplete")
         # The answer must not be saved for texts other than those that were judged.
         study.watched.check()
         study.journal.save(
@@ -155,7 +155,7 @@ class _Pages:
         form, name = await self._form(request)
         item = form("item")
         if item not in self.study.by_name:
-            raise Refused("there is no such item; reload the page")
+            raise RequestRefused("there is no such item; reload the page")
         # An item that was answered in the meantime can no longer be set aside.
         if item not in self.study.journal.person(name).answers:
             self.study.journal.skip(name, item, _now())

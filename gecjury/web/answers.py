@@ -23,11 +23,11 @@ from gecjury.core.durable import GrowingFile
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.records import from_record
 from gecjury.core.textfiles import parse_json, read_text, write_text
-from gecjury.web import Task
-from gecjury.web.guards import Refused, changed
+from gecjury.web import AnnotationTask
+from gecjury.web.guards import RequestRefused, changed
 from gecjury.web.tasks import ASPECTS
 
-COLUMNS: Mapping[Task, tuple[str, ...]] = {
+COLUMNS: Mapping[AnnotationTask, tuple[str, ...]] = {
     "rank": ("sentence", "system", "rank", "annotator", "item"),
     "rate": ("sentence", "system", "score", "annotator", "aspect"),
     "edits": ("sentence", "system", "start", "end", "correction", "valid", "annotator"),
@@ -48,7 +48,7 @@ class StudyHead:
     """
 
     format: Literal["gecjury-answers/1"] = "gecjury-answers/1"
-    task: Task
+    task: AnnotationTask
     seed: int
     language: str
     source: str
@@ -81,7 +81,7 @@ class ItemAnswer:
     seconds: float = 0.0
     time: str = ""
 
-    def rows(self, task: Task) -> list[tuple[object, ...]]:
+    def rows(self, task: AnnotationTask) -> list[tuple[object, ...]]:
         """Return its rows of the CSV file: every system with the judgments of its text."""
         if task == "rank":
             return [
@@ -115,7 +115,7 @@ class ItemAnswer:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _AnswerStep:
     """A line of the journal that is not an answer.
 
     Attributes:
@@ -132,7 +132,7 @@ class _Step:
     time: str = ""
 
 
-def _record(line: ItemAnswer | _Step) -> dict[str, Any]:
+def _record(line: ItemAnswer | _AnswerStep) -> dict[str, Any]:
     """Return a line of the journal: its fields that differ from the defaults."""
     return {k: v for k, v in vars(line).items() if k == "answer" or v not in ("", (), 0)}
 
@@ -187,7 +187,7 @@ class Journal:
             OutputError: another process writes it, or it cannot be written.
         """
         self.output, self.path = output, journal_path(output)
-        self.task: Task = head.task
+        self.task: AnnotationTask = head.task
         self._systems = frozenset(head.systems)
         self.people: dict[str, AnnotatorState] = {}
         self.behind = ""
@@ -290,7 +290,7 @@ class Journal:
             LookupError, ValueError: it is not a line of a journal of this study.
         """
         # Every line has its annotator.
-        step = from_record(_Step, record)
+        step = from_record(_AnswerStep, record)
         person = self.people.setdefault(step.annotator, AnnotatorState())
         if "answer" in record:
             answer = from_record(ItemAnswer, record)
@@ -323,14 +323,14 @@ class Journal:
         before = self.person(answer.annotator).answers.get(answer.item)
         if before is not None and before.answer != answer.answer:
             said = f"{answer.annotator} has already answered this item in another window"
-            raise Refused(f"{said}; reload the page to continue", 409, "done")
+            raise RequestRefused(f"{said}; reload the page to continue", 409, "done")
         if before is None or (before.values, before.comment) != (answer.values, answer.comment):
             self._keep(answer)
 
     def skip(self, annotator: str, item: str, time: str) -> None:
         """Set an item aside."""
         if item not in self.person(annotator).skipped:
-            self._keep(_Step(annotator, skip=item, time=time))
+            self._keep(_AnswerStep(annotator, skip=item, time=time))
 
     def undo(self, annotator: str, time: str) -> ItemAnswer | None:
         """Take back an annotator's last answer and return it; None if there is none."""
@@ -338,14 +338,14 @@ class Journal:
         if not answers:
             return None
         last = next(reversed(answers.values()))
-        self._keep(_Step(annotator, undo=last.item, time=time))
+        self._keep(_AnswerStep(annotator, undo=last.item, time=time))
         return last
 
     def again(self, annotator: str, time: str) -> None:
         """Ask an annotator again about the items that were set aside."""
-        self._keep(_Step(annotator, again=True, time=time))
+        self._keep(_AnswerStep(annotator, again=True, time=time))
 
-    def _keep(self, line: ItemAnswer | _Step) -> None:
+    def _keep(self, line: ItemAnswer | _AnswerStep) -> None:
         # Files that another program has changed are not written.
         if not self._file.is_untouched():
             raise changed(self.path, "Check the file, and start the program again")

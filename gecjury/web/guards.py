@@ -51,7 +51,7 @@ Headers = list[tuple[bytes, bytes]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-class Refused(InputError):
+class RequestRefused(InputError):
     """A request that is refused; the message is shown to the user who made it.
 
     Attributes:
@@ -66,9 +66,9 @@ class Refused(InputError):
         self.kind = kind
 
 
-def changed(path: Path, remedy: str) -> Refused:
+def changed(path: Path, remedy: str) -> RequestRefused:
     """Return the refusal to write a file that another program has changed."""
-    return Refused(
+    return RequestRefused(
         f"{path.name} has changed since the program was started: nothing more is saved; the "
         f"answers so far are kept. {remedy}",
         409,
@@ -119,7 +119,7 @@ class PageGuard:
                 await _reply(guarded, *entrance)
                 return
             body = await self._body(scope, receive)
-        except Refused as error:
+        except RequestRefused as error:
             await _tell(scope, guarded, error)
             return
         read = iter([{"type": "http.request", "body": body, "more_body": False}])
@@ -157,7 +157,7 @@ class PageGuard:
         first = bool(self.one_time_secret) and _same(offered, self.one_time_secret)
         if not admitted and not first and not _same(offered, self.secret):
             where = "the address that the program printed in its terminal"
-            raise Refused(f"open {where}; it changes at every start", 403, "secret")
+            raise RequestRefused(f"open {where}; it changes at every start", 403, "secret")
         if first:
             self.one_time_secret = ""
         cookie = f"{name}={self.secret}; Path=/; HttpOnly; SameSite=Strict"
@@ -180,7 +180,7 @@ class PageGuard:
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
-                        raise Refused("the request was interrupted")
+                        raise RequestRefused("the request was interrupted")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > self._most:
@@ -188,10 +188,10 @@ class PageGuard:
                     if not message.get("more_body"):
                         return b"".join(parts)
         except TimeoutError:
-            raise Refused("the request took too long", 408) from None
+            raise RequestRefused("the request took too long", 408) from None
 
-    def _too_large(self) -> Refused:
-        return Refused(
+    def _too_large(self) -> RequestRefused:
+        return RequestRefused(
             f"more than {self._most:,} bytes in one request; send less, or use the command line",
             413,
         )
@@ -208,22 +208,22 @@ def _same(text: str, secret: str) -> bool:
 def _check(scope: Scope) -> str:
     """Return the port in the request; refuse requests of other sites and under other names."""
     if scope["method"] not in _METHODS:
-        raise Refused("expected GET or POST", 405)
+        raise RequestRefused("expected GET or POST", 405)
     hosts = [value for key, value in scope["headers"] if key == b"host"]
     host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
     name, _, port = host.partition(":")
     # Any port is accepted: the page may be reached through a tunnel (ssh -L).
     if name not in _NAMES or not (port.isdecimal() or not port):
-        raise Refused("pages are only served as http://127.0.0.1 and http://localhost", 403)
+        raise RequestRefused("pages are only served as http://127.0.0.1 and http://localhost", 403)
     origin = _header(scope, b"origin")
     if origin and origin.lower() != f"http://{host}":
-        raise Refused("the request comes from a page of another site", 403)
+        raise RequestRefused("the request comes from a page of another site", 403)
     site, into = (_header(scope, name) for name in (b"sec-fetch-site", b"sec-fetch-dest"))
     ours = site in ("", "same-origin") or (site == "none" and scope["method"] != "POST")
     # Links on other sites may only lead to the first page, since other pages claim a name.
     linked = scope["method"] == "GET" and scope["path"] == "/" and into == "document"
     if not ours and not linked:
-        raise Refused("the request comes from a page of another site", 403)
+        raise RequestRefused("the request comes from a page of another site", 403)
     return port or "80"
 
 
@@ -232,7 +232,7 @@ def _header(scope: Scope, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in headers if key == name), "")
 
 
-async def _tell(scope: Scope, send: Send, error: Refused) -> None:
+async def _tell(scope: Scope, send: Send, error: RequestRefused) -> None:
     """Send a refusal: as JSON to scripts that ask for it, as text to people."""
     body, kind = f"{error}\n", "text/plain; charset=utf-8"
     if "application/json" in _header(scope, b"accept"):
@@ -251,7 +251,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-class Form:
+class SentForm:
     """The texts that a form sent, by name."""
 
     def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
@@ -266,7 +266,7 @@ class Form:
         """
         text = next(iter(self.all(name)), "")
         if len(text) > most:
-            raise Refused(f"{name}: {len(text)} characters; expected at most {most}", 413)
+            raise RequestRefused(f"{name}: {len(text)} characters; expected at most {most}", 413)
         return text
 
     def all(self, name: str) -> list[str]:
@@ -274,7 +274,7 @@ class Form:
         return [text for field, text in self._fields if field == name]
 
 
-def read_form(body: bytes, token: str) -> Form:
+def read_form(body: bytes, token: str) -> SentForm:
     """Read the fields that a form sent, and check that it is one of our own.
 
     Args:
@@ -292,8 +292,8 @@ def read_form(body: bytes, token: str) -> Form:
             max_num_fields=_MOST_FIELDS,
         )
     except ValueError:  # UnicodeError among them
-        raise Refused("the request was not sent by one of gecjury's pages") from None
-    form = Form(pairs)
+        raise RequestRefused("the request was not sent by one of gecjury's pages") from None
+    form = SentForm(pairs)
     if not _same(next(iter(form.all("token")), ""), token):
-        raise Refused("the program was restarted: reload the page", 403, "token")
+        raise RequestRefused("the program was restarted: reload the page", 403, "token")
     return form

@@ -17,7 +17,7 @@ from gecjury.core.errors import GecjuryError
 from gecjury.core.runtime import __version__
 from gecjury.core.wording import number, visible
 from gecjury.report.page.environment import finalize
-from gecjury.web.guards import PageGuard, Refused
+from gecjury.web.guards import PageGuard, RequestRefused
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -127,8 +127,8 @@ def answer(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except GecjuryError as error:
-            status = error.status if isinstance(error, Refused) else 422
-            kind = error.kind if isinstance(error, Refused) else ""
+            status = error.status if isinstance(error, RequestRefused) else 422
+            kind = error.kind if isinstance(error, RequestRefused) else ""
             return _told(request, visible(masked(str(error)), lines=True), status, kind)
         except Exception as error:
             # One bad request must not end the program, which serves other people as well.

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from gecjury.core.wording import number, visible
 from gecjury.corpus.languages.language import LANGUAGES
-from gecjury.report.page.browser import Part, mark_edits
+from gecjury.report.page.browser import WordRun, mark_edits
 from gecjury.report.page.markup import lang_attribute
 from gecjury.web.pages import rendered, static_file
 
@@ -78,10 +78,10 @@ def _corrections(reply: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _parts(source: str, text: str) -> Sequence[Part]:
+def _parts(source: str, text: str) -> Sequence[WordRun]:
     source, text = visible(source), visible(text)
     # Texts without spaces have no words to compare.
-    return mark_edits(source, text) if " " in source else [Part("equal", text)]
+    return mark_edits(source, text) if " " in source else [WordRun("equal", text)]
 
 
 def _text(text: str, most: int = _MOST_ANSWER) -> str:

@@ -22,7 +22,7 @@ from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.remarks import remarks_on
 from gecjury.scoring.registry import load_all
 from gecjury.studies.study import Work
-from gecjury.web import Annotation, Task
+from gecjury.web import Annotation, AnnotationTask
 from gecjury.web.answers import Journal, StudyHead, file_mark
 from gecjury.web.choosing import Chooser, chooser
 from gecjury.web.guards import changed, new_token
@@ -186,7 +186,7 @@ def open_study(
 
 def _write_table(
     target: Path,
-    task: Task,
+    task: AnnotationTask,
     files: Sequence[Path],
     outputs: int,
     language: Language,

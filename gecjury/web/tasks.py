@@ -15,20 +15,20 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.corpus.groups import distinct, distinct_groups
 from gecjury.extraction.extract import corpus_edits
-from gecjury.report.page.browser import Part, mark_edits, parts_of
-from gecjury.web import Annotation, Task
+from gecjury.report.page.browser import WordRun, mark_edits, parts_of
+from gecjury.web import Annotation, AnnotationTask
 
 _MOST_ITEMS = 500_000
 _TOGETHER = 5  # corrections in a set to rank, as in SEEDA
 
-_Scale = tuple[tuple[int, str], ...]
+_RatingScale = tuple[tuple[int, str], ...]
 
 
-def _scale(best: str, second: str, third: str, worst: str) -> _Scale:
+def _scale(best: str, second: str, third: str, worst: str) -> _RatingScale:
     return (4, best), (3, second), (2, third), (1, worst)
 
 
-ASPECTS: dict[str, tuple[str, _Scale]] = {
+ASPECTS: dict[str, tuple[str, _RatingScale]] = {
     "grammaticality": (
         "Is it grammatical, regardless of the source?",
         _scale("perfect", "comprehensible", "somewhat comprehensible", "not comprehensible"),
@@ -46,7 +46,7 @@ ASPECTS: dict[str, tuple[str, _Scale]] = {
 }
 """The three aspects of Asano et al. (2017), on the four-point scale of TMU-GFM's raters."""
 
-_VERDICTS: _Scale = ((1, "right"), (0, "wrong"))
+_VERDICTS: _RatingScale = ((1, "right"), (0, "wrong"))
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,9 @@ def shown_order(item: Item, annotator: str, seed: int) -> list[int]:
     return [int(place) for place in drawn.permutation(len(item.texts))]
 
 
-def checked_values(item: Item, task: Task, chosen: Sequence[str]) -> tuple[int, ...] | None:
+def checked_values(
+    item: Item, task: AnnotationTask, chosen: Sequence[str]
+) -> tuple[int, ...] | None:
     """Return answers as numbers in the order of the questions; None if one is not valid.
 
     Args:
@@ -169,8 +171,8 @@ class FormQuestion:
 
     place: int
     name: str
-    parts: Sequence[Part]
-    choices: _Scale
+    parts: Sequence[WordRun]
+    choices: _RatingScale
 
 
 def questions(
@@ -194,7 +196,7 @@ def questions(
     ]
 
 
-def marked(corpus: Corpus, item: Item, place: int) -> Sequence[Part]:
+def marked(corpus: Corpus, item: Item, place: int) -> Sequence[WordRun]:
     """Return the correction at a place of an item in parts, with deletions and insertions."""
     return mark_edits(corpus.sources[item.row], item.texts[place], corpus.language)
 
@@ -202,7 +204,7 @@ def marked(corpus: Corpus, item: Item, place: int) -> Sequence[Part]:
 _AROUND = 4  # words on either side of an edit
 
 
-def _edit_parts(corpus: Corpus, row: int, edit: Edit) -> list[Part]:
+def _edit_parts(corpus: Corpus, row: int, edit: Edit) -> list[WordRun]:
     """Return an edit with the source words around it; other edits are not applied."""
     words = corpus.sources[row].split()
     before, after = words[max(edit.start - _AROUND, 0) : edit.start], words[edit.end :][:_AROUND]

@@ -29,7 +29,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.explain import Explain, explained
 from gecjury.studies.study import Work
 from gecjury.studies.systems.costly import one_line
-from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
+from gecjury.web.guards import PageGuard, RequestRefused, SentForm, new_token, read_form
 from gecjury.web.pages import application, page
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def open_desk(metrics: Sequence[str], runtime: Runtime, language: Language = AUT
 
 def trying_app(desk: Desk) -> PageGuard:
     """Return the application: the page and the handler of its form, behind the guard."""
-    pages = _Pages(desk)
+    pages = _TrialPages(desk)
     return application({"": pages.start}, {"score": pages.score})
 
 
@@ -128,7 +128,7 @@ class _Pasted:
     metrics: Sequence[str]
 
 
-class _Patience(Progress, Bar):
+class _Interruptible(Progress, Bar):
     """A progress report that can end the work that reports to it.
 
     Scoring runs in a thread, which cannot be stopped from outside. Instead it stops itself at the
@@ -149,16 +149,16 @@ class _Patience(Progress, Bar):
             Refused: the work must end.
         """
         if self.left:
-            raise Refused("the browser has disconnected")
+            raise RequestRefused("the browser has disconnected")
         if time.monotonic() > self._ends:
-            raise Refused(
+            raise RequestRefused(
                 f"scoring took more than {_MOST_SCORING:.0f} seconds and was stopped; use fewer "
                 "texts or metrics, or score files with `gecjury score`",
                 422,
             )
 
     @contextmanager
-    def task(self, description: str, total: float | None = None) -> Iterator[_Patience]:
+    def task(self, description: str, total: float | None = None) -> Iterator[_Interruptible]:
         """Check at the beginning of a task; this object also serves as its progress bar."""
         self.check()
         yield self
@@ -168,7 +168,7 @@ class _Patience(Progress, Bar):
         self.check()
 
 
-class _Pages:
+class _TrialPages:
     """The handlers of all addresses."""
 
     def __init__(self, desk: Desk) -> None:
@@ -209,7 +209,7 @@ class _Pages:
             corpus = pasted(form.source, form.outputs, form.references, self.desk.language)
             unknown = [name for name in form.metrics if name not in self.desk.metrics]
             if unknown or not form.metrics:
-                raise Refused(
+                raise RequestRefused(
                     f"unknown metric {unknown[0]!r:.60}"
                     if unknown
                     else "choose at least one metric"
@@ -224,7 +224,7 @@ class _Pages:
         self, request: Request, corpus: Corpus, metrics: Sequence[str]
     ) -> dict[str, Any]:
         """Score in a thread, as long as the browser waits for the result."""
-        patience = _Patience()
+        patience = _Interruptible()
         runtime = replace(self.desk.runtime, progress=patience)
         # A browser that disconnected while others were served is not served at all.
         patience.left = await request.is_disconnected()
@@ -247,11 +247,13 @@ def _example(metrics: Sequence[str]) -> _Pasted:
     return _Pasted("\n".join(corpus.sources), outputs, references, metrics)
 
 
-def _pasted(form: Form) -> _Pasted:
+def _pasted(form: SentForm) -> _Pasted:
     texts = form.all("output")
     names = form.all("system")
     if any(len(text) > _MOST_TEXT for text in (*form.all("source"), *texts)):
-        raise Refused(f"a text of more than {_MOST_TEXT:,} characters; score files instead", 413)
+        raise RequestRefused(
+            f"a text of more than {_MOST_TEXT:,} characters; score files instead", 413
+        )
     outputs = [
         (" ".join(name.split())[:60], text)
         for name, text in zip([*names, *[""] * len(texts)], texts, strict=False)
@@ -329,7 +331,7 @@ def _lines(text: str, what: str, sources: Sequence[str] | None = None) -> list[s
 
 
 def _result(
-    corpus: Corpus, metrics: Sequence[str], runtime: Runtime, patience: _Patience
+    corpus: Corpus, metrics: Sequence[str], runtime: Runtime, patience: _Interruptible
 ) -> dict[str, Any]:
     """Return the scores of all metrics by sentence, with explanations of edits."""
     scorers = load_all(list(metrics))

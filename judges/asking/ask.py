@@ -167,7 +167,7 @@ def ask(
         raise OptionError("a dry run asks nothing: call `plan` instead")
     if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
         raise OptionError(f"--max-cost {runtime.max_cost} is not an amount; expected 0 or more")
-    run = _Run(questions, model, runtime, retries)
+    run = _AskingRun(questions, model, runtime, retries)
     # Without a price the limit cannot be enforced, so this is checked before anything is asked.
     if runtime.max_cost is not None and run.price is None:
         raise OptionError(
@@ -198,7 +198,7 @@ def ask(
         )
 
 
-class _Run:
+class _AskingRun:
     """The state of one `ask`, or of a count of what it would send.
 
     Attributes:
@@ -402,7 +402,7 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
         cost also have the range of `reasoning_range`. The time is known if the store has replies
         of a server, which say how long it took to answer.
     """
-    run = _Run(questions, model, runtime, retries)
+    run = _AskingRun(questions, model, runtime, retries)
     if questions and runtime.use_cache:
         identity = Identity.of(questions[0].request)
         path = store_path(runtime.cache_folder("judgments"), identity)

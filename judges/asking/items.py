@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from gecjury.core.errors import InputError
 from gecjury.corpus.edits import ARROW
-from gecjury.judges.asking.store import Damage, Identity, stored_lines
+from gecjury.judges.asking.store import Identity, StoreDamage, stored_lines
 from gecjury.judges.own_wording import kept_own
 from gecjury.judges.replies.reply import Failure, Verdict, read_reason, verdict_from_json
 from gecjury.prompts import Prompt, packaged
@@ -38,7 +38,7 @@ _MARK = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedTexts:
     """The texts that a prompt showed.
 
     Texts are as in the prompt: one line each, with control characters replaced
@@ -67,7 +67,7 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedItem(Judged):
+class JudgedItem(JudgedTexts):
     """Corrections with a model's scores of them.
 
     Attributes:
@@ -108,7 +108,7 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
     wordings = Wordings(prompts)
     seen: set[str] = set()
     for line in stored_lines(path):
-        if isinstance(line, Damage) or line.record is None:
+        if isinstance(line, StoreDamage) or line.record is None:
             continue
         try:
             judged = wordings.judged(line.record)
@@ -144,7 +144,7 @@ class Wordings:
         self._folder = folder
         self._looked_up: dict[str, Prompt | None] = {}
 
-    def judged(self, record: Mapping[str, Any]) -> Judged:
+    def judged(self, record: Mapping[str, Any]) -> JudgedTexts:
         """Return the texts that a stored record asks about.
 
         Args:
@@ -179,7 +179,7 @@ class Wordings:
         lines = values["context"].split("\n")
         if len(lines) not in (1, 3):
             raise ValueError(f"expected one or three lines of context, not {len(lines)}")
-        return Judged(
+        return JudgedTexts(
             source=lines[len(lines) // 2],
             context=None if len(lines) == 1 else (lines[0], lines[2]),
             corrections=tuple(map(unmarked, shown)) if marked else shown,
@@ -232,7 +232,7 @@ def unmarked(text: str) -> str:
     return text if plain == text else " ".join(plain.split())
 
 
-def verdict_of(record: Mapping[str, Any], judged: Judged) -> Verdict:
+def verdict_of(record: Mapping[str, Any], judged: JudgedTexts) -> Verdict:
     """Return the verdict that is stored with a reply."""
     verdict = verdict_from_json(record.get("read"), len(judged.shown))
     # A run that ended with an error stored the reply without a verdict.
@@ -261,7 +261,7 @@ class ReviewedReply:
     file: str
     line: int
     repeat: int
-    judged: Judged | None = None
+    judged: JudgedTexts | None = None
     problem: str = ""
     question: str
     answer: str
@@ -301,10 +301,10 @@ def review_of(paths: Sequence[Path], most: int) -> Review:
     for path in paths:
         wordings = Wordings(folder=path.parent)
         for line in stored_lines(path):
-            if not isinstance(line, Damage) and line.record is None:
+            if not isinstance(line, StoreDamage) and line.record is None:
                 review.stores.append(line.identity)
                 continue
-            record = None if isinstance(line, Damage) else line.record
+            record = None if isinstance(line, StoreDamage) else line.record
             if record is None or not _is_question(record):
                 review.damaged.append(f"{path.name}, line {line.line}")
                 continue

@@ -71,7 +71,7 @@ def is_store(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Damage:
+class StoreDamage:
     """A line that cannot be read.
 
     Attributes:
@@ -116,7 +116,7 @@ class StoredLines:
 
     stores: list[tuple[Identity, list[dict[str, Any]]]]
     sound: int
-    damaged: list[Damage]
+    damaged: list[StoreDamage]
 
     @property
     def identity(self) -> Identity:
@@ -151,9 +151,9 @@ def read_stores(path: Path) -> StoredLines:
     """
     stores: list[tuple[Identity, list[dict[str, Any]]]] = []
     lines = StoredLines(stores, 0, [])
-    bad: list[Damage] = []
+    bad: list[StoreDamage] = []
     for line in stored_lines(path):
-        if isinstance(line, Damage):
+        if isinstance(line, StoreDamage):
             bad.append(line)
             continue
         if line.record is None:
@@ -167,7 +167,7 @@ def read_stores(path: Path) -> StoredLines:
     return lines
 
 
-def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
+def stored_lines(path: Path) -> Iterator[StoredLine | StoreDamage]:
     """Read a file of stores line by line, with one line in memory at a time.
 
     Args:
@@ -202,7 +202,7 @@ def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
                 yield StoredLine(number, end, identity, record)
         if record is None and line.strip():
             first_bad = first_bad or (number if identity is None else 0)
-            yield Damage(number, start, end, reason)
+            yield StoreDamage(number, start, end, reason)
         start = end
     if identity is None:
         raise InputError(
@@ -443,7 +443,7 @@ class Store(Replies, AbstractContextManager["Store"]):
             return
         self._file.append(_head(self.identity))
 
-    def _set_aside(self, damaged: list[Damage]) -> None:
+    def _set_aside(self, damaged: list[StoreDamage]) -> None:
         """Move lines that cannot be read to a separate file, and replace them by blanks."""
         side = self.path.with_suffix(ASIDE)
         data = self.path.read_bytes()

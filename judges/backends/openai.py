@@ -65,7 +65,7 @@ from gecjury.judges.replies.reply import ignores_schema
 _LONGEST_WAIT = 120.0
 
 
-class Pace:
+class RequestPace:
     """A limit on concurrent requests: halved when the server complains, raised when it does not.
 
     It works by additive increase and multiplicative decrease. A Retry-After delays all requests,
@@ -203,7 +203,7 @@ class _TooLong(Exception):
         self.window = window
 
 
-class _Refused(Exception):
+class _RefusedByServer(Exception):
     """The server does not know a setting that the request can do without."""
 
 
@@ -277,7 +277,7 @@ class OpenAIBackend(ServerBackend):
         super().__init__(model, limits)
         self.left_out: set[str] = set()
         self._obeys = False  # whether a reply has had the form of its schema
-        self.pace = Pace(1)  # until it is known how many requests there may be at once
+        self.pace = RequestPace(1)  # until it is known how many requests there may be at once
         self._answered = 0
         self._told = float("-inf")  # when people were last told of a wait
         self._random = random.Random(0)
@@ -295,7 +295,7 @@ class OpenAIBackend(ServerBackend):
         alone = attempts and (attempts[0].sampling.get("logprobs") or capped)
         first = 1 if alone else len(attempts)
         waiting = deque(attempts[:first])
-        self.pace = Pace(work.runtime.concurrency)
+        self.pace = RequestPace(work.runtime.concurrency)
         clients = self._connect(work, limits_for(self.limits, work.attempts))
         self._stop = None
 
@@ -353,7 +353,7 @@ class OpenAIBackend(ServerBackend):
                 answered = True
                 self._answered += 1
                 return reply
-            except _Refused:
+            except _RefusedByServer:
                 continue  # at once, without the setting that was refused
             except _TooLong as error:
                 # A refusal is an answer: the server is there, and no slowdown is needed.
@@ -412,7 +412,7 @@ class OpenAIBackend(ServerBackend):
             try:
                 self._raise_status(error, body)
             except Exception as fault:
-                if isinstance(fault, _Refused) or error.status_code in _UNBILLED:
+                if isinstance(fault, _RefusedByServer) or error.status_code in _UNBILLED:
                     work.release(attempt)
                 raise
 
@@ -514,7 +514,7 @@ class OpenAIBackend(ServerBackend):
         # Some servers do not know limits on length; a schema without them is better than none.
         if _BOUND.lower() in text and "response_format" in sent and _BOUND not in self.left_out:
             self.left_out.add(_BOUND)
-            raise _Refused
+            raise _RefusedByServer
         for name in names:
             words = [name, name.replace("_", " "), *_WORDS.get(name, ())]
             if name not in sent or not (name == error.param or any(w in text for w in words)):
@@ -536,7 +536,7 @@ class OpenAIBackend(ServerBackend):
                 self.left_out.discard(_SCHEMA)  # it is a form of the setting that was left out
             else:
                 continue
-            raise _Refused from None
+            raise _RefusedByServer from None
 
 
 def _unsent(error: Exception) -> bool:

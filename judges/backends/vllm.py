@@ -52,7 +52,7 @@ _ENVIRONMENT = {
     "PYTHONSAFEPATH": "1",
 }
 # One engine at a time: two models seldom fit into one machine's memory.
-_loaded: dict[tuple[Any, ...], _Engine] = {}
+_loaded: dict[tuple[Any, ...], _VLLMEngine] = {}
 
 
 class VLLMBackend:
@@ -75,11 +75,11 @@ class VLLMBackend:
             waiting = [attempt for attempt in following if attempt is not None]
 
 
-def _engine(model: Model) -> _Engine:
+def _engine(model: Model) -> _VLLMEngine:
     key = (model.name, model.options)
     if key not in _loaded:
         _unload()
-        _loaded[key] = _Engine(model)
+        _loaded[key] = _VLLMEngine(model)
         # vLLM's engine is a process for which Python waits at exit, and vLLM may stop it only after
         # that. A function that is registered last, after vLLM is imported, runs before both.
         atexit.unregister(_unload)
@@ -93,7 +93,7 @@ def _unload() -> None:
         _loaded.popitem()[1].stop()
 
 
-class _Engine:
+class _VLLMEngine:
     """A loaded model; handles the differences between versions of vLLM."""
 
     def __init__(self, model: Model) -> None:

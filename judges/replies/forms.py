@@ -51,13 +51,13 @@ _FIRST = {"a": 1.0, "b": 0.0, "tie": 0.5}
 _SECOND = {word: 1 - points for word, points in _FIRST.items()}
 
 
-class _Read(Protocol):
+class _ReadObject(Protocol):
     def __call__(self, text: str, *, reasoned: bool = False) -> Verdict:
         """Return the verdict of a reply's text."""
 
 
 @dataclass(frozen=True)
-class Form:
+class AnswerForm:
     """The form of an answer.
 
     Attributes:
@@ -73,7 +73,7 @@ class Form:
 
     fields: Mapping[str, Mapping[str, Any]]
     typical: Mapping[str, Any]
-    read: _Read
+    read: _ReadObject
     places: Sequence[tuple[str, Mapping[str, float]]]
     words: Mapping[tuple[float, ...], Any] = field(default_factory=dict)
     reasoned: bool = False
@@ -93,7 +93,7 @@ class Form:
         """Characters by which an answer may be longer than the typical one."""
         return REASON_CHARACTERS - len(_TYPICAL_REASON) if self.reasoned else 0
 
-    def with_reason(self) -> Form:
+    def with_reason(self) -> AnswerForm:
         """Return the form of the same answer with the reason for it as its first key."""
         text = {"type": "string", "maxLength": REASON_CHARACTERS}
         fields = {REASON: text, **self.fields}
@@ -134,9 +134,9 @@ class Form:
 
 
 _POINTS = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
-SCORE = Form({"score": _POINTS}, {"score": 3}, read_score, (("score", _DIGITS),))
+SCORE = AnswerForm({"score": _POINTS}, {"score": 3}, read_score, (("score", _DIGITS),))
 """One score from 1 to 5."""
-CHOICE = Form(
+CHOICE = AnswerForm(
     {"better": {"type": "string", "enum": ["A", "B", "tie"]}},
     {"better": "A"},
     read_choice,
@@ -144,7 +144,7 @@ CHOICE = Form(
     {(1.0, 0.0): "A", (0.0, 1.0): "B", (0.5, 0.5): "tie"},
 )
 """The better of two corrections, or a tie; expected points are P(win) + ½ P(tie)."""
-VALIDITY = Form(
+VALIDITY = AnswerForm(
     {"valid": {"type": "boolean"}},
     {"valid": True},
     read_validity,
@@ -155,11 +155,11 @@ VALIDITY = Form(
 
 
 @functools.cache
-def scores_form(count: int) -> Form:
+def scores_form(count: int) -> AnswerForm:
     """Return the form for scores of `count` targets shown together, 1 to 5 each."""
     numbers = range(1, count + 1)
     keys = [target_key(number) for number in numbers]
-    return Form(
+    return AnswerForm(
         dict.fromkeys(keys, _POINTS),
         dict.fromkeys(keys, 3),
         functools.partial(read_scores, count=count),

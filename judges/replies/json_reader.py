@@ -42,15 +42,15 @@ class TooTangled(Exception):
     """A text has so many unmatched braces and quotes that it is not read to its end."""
 
 
-class _Failure(Exception):
+class _InvalidJSON(Exception):
     """No object can be read here."""
 
 
-class _Cut(_Failure):
+class _Cut(_InvalidJSON):
     """The text ends inside an object."""
 
 
-class _Odd(_Failure):
+class _Odd(_InvalidJSON):
     """The text here is not an object."""
 
 
@@ -72,7 +72,7 @@ def read_objects(
         TooTangled: too much of the text would have to be read again.
     """
     objects: list[Mapping[str, list[Value]]] = []
-    reader = _Reader(text)
+    reader = _JSONReader(text)
     at = text.find("{")
     cut, end = False, 0
     while at >= 0:
@@ -82,7 +82,7 @@ def read_objects(
             objects.append(reader.read(at))
             end = reader.at
             at = text.find("{", end)
-        except _Failure as failure:
+        except _InvalidJSON as failure:
             cut |= isinstance(failure, _Cut)
             if strict:
                 return [], cut
@@ -90,7 +90,7 @@ def read_objects(
     return ([], False) if strict and "}" in text[end:] else (objects, cut)
 
 
-class _Reader:
+class _JSONReader:
     """Reads one object after another."""
 
     def __init__(self, text: str) -> None:

@@ -177,7 +177,7 @@ def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Par
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class ChunkVerdicts:
     """The verdicts on all chunks of one system's output, for every reference.
 
     Attributes:
@@ -204,7 +204,7 @@ class Verdicts:
         """Mean length of the chunks that references change; 0 if they change none."""
         return self.changed_tokens / self.changed if self.changed else 0.0
 
-    def compact(self) -> Verdicts:
+    def compact(self) -> ChunkVerdicts:
         """Return the verdicts in little memory."""
         return replace(
             self,
@@ -262,7 +262,7 @@ def judge_chunks(
     references: Sequence[Sequence[Sequence[Edit]]],
     *,
     independent: bool = False,
-) -> Verdicts:
+) -> ChunkVerdicts:
     """Judge every chunk of one system's output.
 
     References that delete the whole sentence are dropped, unless no other is left.
@@ -303,7 +303,7 @@ def judge_chunks(
             rows += [(n, k, verdict, size) for k, verdict in zip(places, kinds, strict=True)]
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     sentence, reference, kind, length = table.T
-    return Verdicts(usable, sentence, reference, kind, length, changed, total)
+    return ChunkVerdicts(usable, sentence, reference, kind, length, changed, total)
 
 
 def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -19,7 +19,7 @@ from gecjury.refbased.cleme.counts import (
     HIT_WEIGHTS,
     SENTENCE_HIT_WEIGHTS,
     SENTENCE_WEIGHTS,
-    Verdicts,
+    ChunkVerdicts,
     combined,
     components,
     confusion,
@@ -45,7 +45,7 @@ _COLUMNS = {
     "sentence": slice(len(CLEME_COUNTS), 2 * len(CLEME_COUNTS)),
 }
 
-_Judged = tuple[list[Verdicts], tuple[str, ...]]
+_VerdictsOfSystems = tuple[list[ChunkVerdicts], tuple[str, ...]]
 """The verdicts on each system, and notes."""
 
 
@@ -86,12 +86,12 @@ class CLEME(BestReference, EditMetric, CountsInParts):
         judged, notes = self._judged(corpus, runtime)
         return Statistics(self._weighted(judged), notes=notes)
 
-    def count_part(self, corpus: Corpus, runtime: Runtime) -> _Judged:
+    def count_part(self, corpus: Corpus, runtime: Runtime) -> _VerdictsOfSystems:
         """Return the verdicts on all chunks of each system, and notes."""
         judged, notes = self._judged(corpus, runtime)
         return [verdicts.compact() for verdicts in judged], notes
 
-    def join_parts(self, parts: Iterable[_Judged], corpus: Corpus) -> Statistics:
+    def join_parts(self, parts: Iterable[_VerdictsOfSystems], corpus: Corpus) -> Statistics:
         """Return statistics whose weights depend on the mean length of the whole corpus.
 
         Args:
@@ -112,7 +112,7 @@ class CLEME(BestReference, EditMetric, CountsInParts):
 
         return super().join_parts(weighted(), corpus)
 
-    def _judged(self, corpus: Corpus, runtime: Runtime) -> _Judged:
+    def _judged(self, corpus: Corpus, runtime: Runtime) -> _VerdictsOfSystems:
         """Return the verdicts on all chunks of each system, and notes on the edits."""
         edits = self.edits(corpus, runtime)
         sources = [source.split() for source in corpus.sources]
@@ -127,7 +127,7 @@ class CLEME(BestReference, EditMetric, CountsInParts):
         ]
         return judged, edits.notes
 
-    def _weighted(self, judged: Sequence[Verdicts]) -> FloatArray:
+    def _weighted(self, judged: Sequence[ChunkVerdicts]) -> FloatArray:
         """Return counts of verdicts, systems × N × references × 10; NaN: dropped."""
         by_sentence = SENTENCE_WEIGHTS[self.compat][self.assumption == "independent"]
         return np.stack([verdicts.counts(CORPUS_WEIGHTS, by_sentence) for verdicts in judged])
@@ -262,7 +262,7 @@ class CLEME2(CLEME):
         """
         return self._with_components(super().statistics(corpus, runtime), corpus)
 
-    def join_parts(self, parts: Iterable[_Judged], corpus: Corpus) -> Statistics:
+    def join_parts(self, parts: Iterable[_VerdictsOfSystems], corpus: Corpus) -> Statistics:
         """Return CLEME's statistics with components; see `statistics`."""
         return self._with_components(super().join_parts(parts, corpus), corpus)
 

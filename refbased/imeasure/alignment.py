@@ -38,9 +38,9 @@ AlignedColumn: TypeAlias = tuple[str | None, str | None, str | None]
 """Source, hypothesis and reference token of a column; None for a gap."""
 
 _Ids: TypeAlias = tuple[int, ...]
-_Cell: TypeAlias = tuple[int, int, int]
-_Table: TypeAlias = "memoryview[int]"
-_TableStore: TypeAlias = dict[tuple[_Ids, _Ids], _Table]
+_AlignmentCell: TypeAlias = tuple[int, int, int]
+_CostTable: TypeAlias = "memoryview[int]"
+_TableStore: TypeAlias = dict[tuple[_Ids, _Ids], _CostTable]
 
 
 def _encode(sequences: Sequence[Sequence[str]]) -> list[_Ids]:
@@ -49,19 +49,19 @@ def _encode(sequences: Sequence[Sequence[str]]) -> list[_Ids]:
     return [tuple(vocabulary.setdefault(t, len(vocabulary)) for t in s) for s in sequences]
 
 
-def _pair_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_Table]:
+def _pair_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_CostTable]:
     """Return the costs of aligning every prefix of the first with every prefix of the second."""
     if not pairs:
         return []
     rows = max(len(first) for first, _ in pairs) + 1
     columns = max(len(second) for _, second in pairs) + 1
-    tables: list[_Table] = []
+    tables: list[_CostTable] = []
     for part in blocks(len(pairs), rows * columns, _TABLE_CELLS):
         tables += _padded_tables(pairs[part])
     return tables
 
 
-def _padded_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_Table]:
+def _padded_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_CostTable]:
     """Fill the tables of several pairs row by row; padding never reaches the part returned."""
     rows = max(len(a) for a, _ in pairs)
     columns = max(len(b) for _, b in pairs)
@@ -88,7 +88,7 @@ def _padded_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_Table]:
     ]
 
 
-def _pair_path(table: _Table, first: _Ids, second: _Ids) -> list[int]:
+def _pair_path(table: _CostTable, first: _Ids, second: _Ids) -> list[int]:
     """Return a pairwise alignment, last column first: 0 both, 1 only first, 2 only second."""
     path: list[int] = []
     i, j = len(first), len(second)
@@ -118,10 +118,12 @@ class _Triple:
     failures, finds that very path while visiting little more than the path itself.
     """
 
-    def __init__(self, sequences: tuple[_Ids, _Ids, _Ids], tables: tuple[_Table, _Table, _Table]):
+    def __init__(
+        self, sequences: tuple[_Ids, _Ids, _Ids], tables: tuple[_CostTable, _CostTable, _CostTable]
+    ):
         self.s, self.h, self.r = sequences
         self.sh, self.sr, self.hr = tables
-        self.bounds: dict[_Cell, int] = {}
+        self.bounds: dict[_AlignmentCell, int] = {}
         self.expanded = 0
 
     def path(self) -> list[int]:
@@ -140,7 +142,7 @@ class _Triple:
             return int(self.sh[i, j] + self.sr[i, k] + self.hr[j, k])
         return better
 
-    def _options(self, i: int, j: int, k: int) -> list[tuple[int, int, _Cell]]:
+    def _options(self, i: int, j: int, k: int) -> list[tuple[int, int, _AlignmentCell]]:
         """Return moves out of a cell in order of preference, with cost and the cell reached."""
         a = self.s[i - 1] if i else -1
         b = self.h[j - 1] if j else -2
@@ -167,7 +169,7 @@ class _Triple:
             options.append((6, 2 * _GAP, (i, j, k - 1)))
         return options
 
-    def _within(self, end: _Cell, budget: int, patience: int) -> list[int] | None:
+    def _within(self, end: _AlignmentCell, budget: int, patience: int) -> list[int] | None:
         """Return the preferred path of exactly this cost.
 
         Without one, return None and store a better bound.

@@ -16,7 +16,7 @@ from gecjury.refbased.m2.paths import GoldEdit, OfficialSearch, SystemEdit
 CELL_LIMIT = 2_000_000  # positions (i, j) of one pair: 1,400 by 1,400 tokens
 
 
-class Counts(NamedTuple):
+class MatchCounts(NamedTuple):
     """Edits of one sentence against one annotator.
 
     Attributes:
@@ -37,7 +37,7 @@ def match(
     max_unchanged_words: int = 2,
     *,
     release: bool = True,
-) -> list[Counts]:
+) -> list[MatchCounts]:
     """Count the edits of one sentence against each annotator.
 
     Args:
@@ -55,7 +55,7 @@ def match(
         source, hypothesis, annotators, max_unchanged_words, release=release
     )
     return [
-        Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
+        MatchCounts(sum(edit.correct for edit in edits), len(edits), len(golds))
         for edits, golds in zip(edits_of, annotators, strict=True)
     ]
 

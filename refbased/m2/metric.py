@@ -15,7 +15,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import DETECTED_TYPES, Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.refbased.edit_metric import BestReference, ScoreLevel, distinct_corrections
-from gecjury.refbased.m2.maxmatch import Counts, match
+from gecjury.refbased.m2.maxmatch import MatchCounts, match
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import RunningRule, f_rule
 from gecjury.scoring.by_edit import EditCase, EditCounts
@@ -64,7 +64,7 @@ class M2(BestReference):
         for row in rows:
             block, gold = corpus.gold[row], golds[row]
             source = block.source.split()
-            counts_of: dict[str, list[Counts]] = {}
+            counts_of: dict[str, list[MatchCounts]] = {}
             for system, texts in enumerate(lines):
                 text = texts[row]
                 if text not in counts_of:
@@ -130,7 +130,7 @@ class SentenceM2(SentenceMean, M2):
     summary: ClassVar[str] = "mean of M2's sentence scores"
 
 
-def without_hits(counts: Sequence[Counts], block: M2Sentence) -> list[Counts]:
+def without_hits(counts: Sequence[MatchCounts], block: M2Sentence) -> list[MatchCounts]:
     """Return the counts of an output without words, of which nothing is correct.
 
     Annotators who delete the whole sentence agree with it: their counts stay.

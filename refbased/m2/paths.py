@@ -30,7 +30,7 @@ UNIT = 1000  # one base edge in epsilons
 _MATCHED = -(10**12)
 
 Edge = tuple[int, int]
-State = tuple[int, int, int]  # edits proposed, next gold edit, gold edits matched
+PathState = tuple[int, int, int]  # edits proposed, next gold edit, gold edits matched
 
 
 class GoldEdit(NamedTuple):
@@ -63,7 +63,7 @@ class SystemEdit(NamedTuple):
     correct: int
 
 
-def seen_gold(state: State, hits: Iterable[int]) -> State:
+def seen_gold(state: PathState, hits: Iterable[int]) -> PathState:
     """Count one proposed edit the way the official scorer walks along the gold edits.
 
     Args:

@@ -36,10 +36,10 @@ from gecjury.refbased.uot_errant.transport import (
 from gecjury.refbased.uot_errant.vectors import (
     Alignment,
     Cost,
+    EditPlace,
     EditSet,
     EditSets,
     Mass,
-    Place,
     Tally,
     Vectorise,
     costs,
@@ -399,7 +399,7 @@ def _side(
 
 
 def best_scores(
-    scorer: UOTERRANT, corpus: Corpus, problems: list[Problem], places: list[list[Place]]
+    scorer: UOTERRANT, corpus: Corpus, problems: list[Problem], places: list[list[EditPlace]]
 ) -> FloatArray:
     """Return sentence scores under the best reference: systems × sentences."""
     totals = np.array([[problem.a.sum(), problem.b.sum()] for problem in problems])

@@ -109,7 +109,7 @@ def costs(first: FloatArray, second: FloatArray, kind: Cost) -> FloatArray:
 
 
 EditSets = tuple[EditSet, EditSet]
-Place = tuple[int, int, int]  # system, sentence, reference
+EditPlace = tuple[int, int, int]  # system, sentence, reference
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Tally:
     vectorise: Vectorise
     runtime: Runtime
     values: FloatArray = field(init=False)
-    types: dict[Place, Types] = field(default_factory=dict)
+    types: dict[EditPlace, Types] = field(default_factory=dict)
     pairs: int = 0
     unsolved: int = 0
     truncated: int = 0
@@ -166,7 +166,9 @@ class Tally:
         shape = len(self.corpus.systems), len(self.corpus), len(self.corpus.references), 3
         self.values = np.full(shape, np.nan)
 
-    def add(self, places: Mapping[EditSets, Sequence[Place]], aligned: Sequence[Alignment]) -> None:
+    def add(
+        self, places: Mapping[EditSets, Sequence[EditPlace]], aligned: Sequence[Alignment]
+    ) -> None:
         """Count the alignment of each distinct pair at all its places."""
         self.pairs += sum(1 for alignment in aligned if alignment.cost.size)
         for alignment, where in zip(aligned, places.values(), strict=True):
@@ -176,7 +178,9 @@ class Tally:
                 self.values[place] = alignment.counts
                 self.types[place] = types
 
-    def collect(self, rows: range) -> tuple[dict[EditSets, list[Place]], dict[EditSet, FloatArray]]:
+    def collect(
+        self, rows: range
+    ) -> tuple[dict[EditSets, list[EditPlace]], dict[EditSet, FloatArray]]:
         """Return each distinct pair's places, and each edit set's vectors (edits × d)."""
         places = self.distinct(rows)
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
@@ -188,7 +192,7 @@ class Tally:
         self.massless += sum(int((masses(rows, "norm") == 0).sum()) for rows in vectors)
         return places, dict(zip(sets, vectors, strict=True))
 
-    def distinct(self, rows: range) -> dict[EditSets, list[Place]]:
+    def distinct(self, rows: range) -> dict[EditSets, list[EditPlace]]:
         """Return the distinct pairs of edit sets and where each occurs.
 
         Outputs repeat each other, so each pair is solved once for all its places.
@@ -198,7 +202,7 @@ class Tally:
         targets = [
             [self._set(row, reference[row]) for row in rows] for reference in self.edits.references
         ]
-        places: dict[EditSets, list[Place]] = {}
+        places: dict[EditSets, list[EditPlace]] = {}
         for system, column in enumerate(outputs):
             for index, other in enumerate(targets):
                 for row, first, second in zip(rows, column, other, strict=True):

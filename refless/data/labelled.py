@@ -22,7 +22,7 @@ from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.m2 import parse_m2
 from gecjury.models.origin import KEYS_FILE
-from gecjury.refless.data.pairs import Correction, detection_labels
+from gecjury.refless.data.pairs import CorrectedPair, detection_labels
 
 LABELLED_SETS = {
     f"multiged-{code}": f"multiged-2023/{language}/{code}_{corpus}_train.tsv"
@@ -174,7 +174,7 @@ def _read_m2(lines: Sequence[str], path: str) -> list[LabelledSentence]:
         if not tokens:
             continue
         readings = {
-            tuple(map(bool, detection_labels(Correction(block.source, block.edits(annotator)))))
+            tuple(map(bool, detection_labels(CorrectedPair(block.source, block.edits(annotator)))))
             for annotator in block.annotators or (0,)
         }
         sentences += [LabelledSentence(tokens, wrong) for wrong in sorted(readings)]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gecjury.corpus.edits import Edit
-from gecjury.refless.data.pairs import Correction
+from gecjury.refless.data.pairs import CorrectedPair
 
 _ARTICLES = ("a", "an", "the")
 _PREPOSITIONS = (
@@ -28,11 +28,11 @@ _WORDS = {
     "because": "because of", "this": "these", "these": "this", "other": "another",
 }  # fmt: skip
 
-Change = tuple[list[str], list[str]]
+TokenChange = tuple[list[str], list[str]]
 """The corrupted tokens and their correction, which is the first or both of a rule's words."""
 
 
-def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correction:
+def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> CorrectedPair:
     """Return a corrupted sentence with the edits that correct it.
 
     Args:
@@ -43,7 +43,7 @@ def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correctio
     edits: list[Edit] = []
     index = 0
     while index < len(words):
-        change: Change | None = None
+        change: TokenChange | None = None
         if rng.random() < rate:
             rule = _RULES[int(rng.integers(len(_RULES)))]
             change = rule(words[index : index + 2], rng)
@@ -52,10 +52,10 @@ def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correctio
             edits.append(Edit(len(spoilt), len(spoilt) + len(wrong), " ".join(right)))
         spoilt += wrong
         index += len(right)
-    return Correction(" ".join(spoilt), tuple(edits))
+    return CorrectedPair(" ".join(spoilt), tuple(edits))
 
 
-Rule = Callable[[Sequence[str], np.random.Generator], Change | None]
+Rule = Callable[[Sequence[str], np.random.Generator], TokenChange | None]
 """A function that corrupts a word, given with the next one; it returns None if inapplicable."""
 
 
@@ -63,7 +63,7 @@ def _pick(options: Sequence[str], rng: np.random.Generator) -> str:
     return options[int(rng.integers(len(options)))]
 
 
-def _function_word(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+def _function_word(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
     word = words[0]
     low = word.lower()
     if low in _ARTICLES:
@@ -79,7 +79,7 @@ def _function_word(words: Sequence[str], rng: np.random.Generator) -> Change | N
     return None
 
 
-def _insertion(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+def _insertion(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
     word = words[0]
     if not word.isalpha() or word.lower() in _ARTICLES:
         return None
@@ -88,7 +88,7 @@ def _insertion(words: Sequence[str], rng: np.random.Generator) -> Change | None:
     return [extra, word], [word]
 
 
-def _ending(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+def _ending(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
     word = words[0]
     if len(word) < 4 or not word.isalpha() or word[0].isupper():
         return None
@@ -103,7 +103,7 @@ def _ending(words: Sequence[str], rng: np.random.Generator) -> Change | None:
     return [_pick(sorted(forms - {word}), rng)], [word]
 
 
-def _spelling(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+def _spelling(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
     word = words[0]
     if len(word) < 4 or not word.isalpha():
         return None
@@ -119,18 +119,18 @@ def _spelling(words: Sequence[str], rng: np.random.Generator) -> Change | None:
     return [wrong], [word]
 
 
-def _order(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+def _order(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
     pair = list(words)
     if len(pair) < 2 or not "".join(pair).isalpha():
         return None
     return pair[::-1], pair
 
 
-def _dropped(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+def _dropped(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
     return [], [words[0]]
 
 
-def _doubled(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+def _doubled(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
     word = words[0]
     return [word, word], [word]
 

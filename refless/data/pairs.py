@@ -56,7 +56,7 @@ _BLOCK = 512
 
 
 @dataclass(frozen=True)
-class Correction:
+class CorrectedPair:
     """A source and the edits of one of its corrections, in order and without overlaps.
 
     Attributes:
@@ -98,7 +98,7 @@ class RankedPair:
 
 def read_parallel(
     names: Sequence[str], folder: Callable[[], DataFolder], language: Language = ENGLISH
-) -> list[Correction]:
+) -> list[CorrectedPair]:
     """Read parallel text.
 
     The edits of text files are the runs that an alignment of the tokens leaves unmatched, in any
@@ -118,7 +118,7 @@ def read_parallel(
         OptionError: a name is neither a set nor files.
         MissingExtraError: `ua-gec` is named, and its package is not installed.
     """
-    corrections: list[Correction] = []
+    corrections: list[CorrectedPair] = []
     for name in names:
         if name in (_GECCC, _UA_GEC):
             # UA-GEC's fluency edits are included: more fluent counts as better here.
@@ -154,18 +154,18 @@ def read_parallel(
     return corrections
 
 
-def _corrected(source: str, target: str, language: Language = ENGLISH) -> Correction:
+def _corrected(source: str, target: str, language: Language = ENGLISH) -> CorrectedPair:
     """Return a correction from two texts; see `read_parallel`."""
     source, target = (language.text(text) for text in (source, target))
     if language.blanks:
-        return Correction(" ".join(source.split()), token_edits(source.split(), target.split()))
+        return CorrectedPair(" ".join(source.split()), token_edits(source.split(), target.split()))
     old, new = source.strip(), target.strip()
-    return Correction(old, token_edits(old, new, ""), "")
+    return CorrectedPair(old, token_edits(old, new, ""), "")
 
 
 def _read_texts(
     source: str | Path, references: Sequence[str | Path], language: Language = ENGLISH
-) -> list[Correction]:
+) -> list[CorrectedPair]:
     read = read_source(source)
     sources = read.lines
     corrections = []
@@ -184,7 +184,7 @@ def _read_texts(
     return corrections
 
 
-def _read_m2(path: str) -> list[Correction]:
+def _read_m2(path: str) -> list[CorrectedPair]:
     lines = read_lines(path)
     if not looks_like_m2(lines):
         raise InputError(
@@ -198,7 +198,7 @@ def _read_m2(path: str) -> list[Correction]:
             apart = all(a.end <= b.start for a, b in itertools.pairwise(edits))
             if not apart:
                 edits = token_edits(block.source.split(), block.text(annotator).split())
-            corrections.append(Correction(" ".join(block.source.split()), edits))
+            corrections.append(CorrectedPair(" ".join(block.source.split()), edits))
     return corrections
 
 
@@ -218,7 +218,7 @@ def token_edits(source: Sequence[str], target: Sequence[str], blank: str = " ") 
     )
 
 
-def edit_impacts(corrections: Sequence[Correction], encode: Encode) -> list[FloatArray]:
+def edit_impacts(corrections: Sequence[CorrectedPair], encode: Encode) -> list[FloatArray]:
     """Return the impact of each edit: 1 − cos(Enc(corrected), Enc(corrected without the edit)).
 
     Args:
@@ -243,7 +243,7 @@ def edit_impacts(corrections: Sequence[Correction], encode: Encode) -> list[Floa
 
 
 def ranked_pairs(
-    corrections: Sequence[Correction],
+    corrections: Sequence[CorrectedPair],
     rng: np.random.Generator,
     count: int,
     encode: Encode,
@@ -285,7 +285,7 @@ def ranked_pairs(
 
 
 def _try(
-    correction: Correction,
+    correction: CorrectedPair,
     impacts: FloatArray,
     rng: np.random.Generator,
     tries: int,
@@ -306,7 +306,7 @@ def _try(
     return None
 
 
-def detection_labels(correction: Correction) -> list[int]:
+def detection_labels(correction: CorrectedPair) -> list[int]:
     """Return 1 for each source token that an edit replaces, deletes or inserts before, else 0."""
     tokens = correction.tokens
     labels = [0] * len(tokens)

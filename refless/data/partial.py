@@ -9,7 +9,7 @@ import numpy as np
 
 from gecjury.corpus.languages.language import Language
 from gecjury.refless.data.noise import spoil
-from gecjury.refless.data.pairs import Correction
+from gecjury.refless.data.pairs import CorrectedPair
 
 _REFERENCES = 2
 """Most corrections of one source that are used."""
@@ -22,7 +22,7 @@ _ERROR_RATE = 0.06
 
 
 @dataclass(frozen=True)
-class Versions:
+class PartialVersions:
     """A source and its versions by one correction, each different from the others.
 
     Attributes:
@@ -37,8 +37,8 @@ class Versions:
 
 
 def partly_corrected(
-    corrections: Sequence[Correction], language: Language, seed: int
-) -> Iterator[Versions]:
+    corrections: Sequence[CorrectedPair], language: Language, seed: int
+) -> Iterator[PartialVersions]:
     """Yield the source, its correction and versions between and below them.
 
     At most two random subsets of the edits are between them. In English, errors are also added to
@@ -49,7 +49,7 @@ def partly_corrected(
             edits each.
     """
     rng = np.random.default_rng(seed)
-    by_source: dict[str, dict[str, Correction]] = {}
+    by_source: dict[str, dict[str, CorrectedPair]] = {}
     for correction in corrections:
         if 0 < len(correction.edits) <= _MOST_EDITS:
             by_source.setdefault(correction.source, {})[correction.text()] = correction
@@ -66,4 +66,4 @@ def partly_corrected(
                 points.setdefault(spoilt.source, float(count - len(spoilt.edits)))
             points.pop("", None)
             if len(points) > 1:
-                yield Versions(source, tuple(points), tuple(points.values()))
+                yield PartialVersions(source, tuple(points), tuple(points.values()))

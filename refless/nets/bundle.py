@@ -23,14 +23,14 @@ from gecjury.corpus.fingerprints import fingerprint
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
-from gecjury.models.origin import MANIFEST, Origin
+from gecjury.models.origin import MANIFEST, TrainingOrigin
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS, PAIRED, RATED
 from gecjury.refless.nets.features import FeatureTables, feature_names, piece_counter, reading
 from gecjury.refless.nets.manifest import (
     BUNDLE_FORMAT,
     DevScores,
-    Member,
+    RegressorFile,
     SomeManifest,
     folder_of,
     read_manifest,
@@ -69,7 +69,7 @@ class Bundle:
     manifest: SomeManifest
     members: tuple[Regressor, ...]
     probe: Probe | None
-    origin: Origin
+    origin: TrainingOrigin
 
     @property
     def aspects(self) -> tuple[str, ...]:
@@ -327,7 +327,7 @@ def assemble(
     )
     kernel = manifest.kernel
     probe = None if kernel is None else open_probe(folder, kernel, length, dtype, language)
-    return Bundle(manifest, members, probe, Origin.of(folder, where, language))
+    return Bundle(manifest, members, probe, TrainingOrigin.of(folder, where, language))
 
 
 def _repository(location: str) -> tuple[Path, str]:
@@ -344,7 +344,7 @@ def _manifest(folder: Path) -> SomeManifest | None:
 def _foreign(folder: Path, location: str) -> SomeManifest:
     """Return a manifest for third-party models: one folder per aspect, each with one output."""
     members = tuple(
-        Member(present[0], (aspect,))
+        RegressorFile(present[0], (aspect,))
         for aspect, names in _FOLDERS.items()
         if (present := [name for name in names if (folder / name / "config.json").exists()])
     )

@@ -32,7 +32,7 @@ _LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True)
-class Member:
+class RegressorFile:
     """A fine-tuned model of a SOME: its folder within the SOME's, and the aspects it rates."""
 
     path: str
@@ -71,7 +71,7 @@ class SomeManifest:
 
     scale: tuple[float, ...]
     max_length: int
-    members: tuple[Member, ...]
+    members: tuple[RegressorFile, ...]
     features: Mapping[str, Linear] = field(default_factory=dict)
     kernel: Kernel | None = None
     shares: Mapping[str, float] = field(default_factory=dict)

@@ -77,7 +77,7 @@ class Probe:
         """Return ratings by aspect, one per text, or one per pair for `pair_aspects`."""
         paired = self.pair_aspects
         inputs = {aspect: pairs if aspect in paired else (texts, texts) for aspect in self.models}
-        reader = _Reader(self, runtime)
+        reader = _FeatureReader(self, runtime)
         return {a: self.models[a](joined(blocks)) for a, blocks in reader.read(inputs)}
 
     @property
@@ -101,13 +101,13 @@ def plain_text(text: str) -> str:
     return " ".join(re.sub(r"(?<=\w) (?=n't\b)", "", text).split())
 
 
-class _Reader:
+class _FeatureReader:
     """Computes the blocks of aspects; an encoder reads each sentence once for all layers wanted."""
 
     def __init__(self, probe: Probe, runtime: Runtime) -> None:
         self.probe = probe
         self.runtime = runtime
-        self._tables: dict[tuple[str, int], _Table] = {}
+        self._tables: dict[tuple[str, int], _FeatureTable] = {}
         self._made: dict[tuple[tuple[str, ...], ...], FloatArray] = {}
 
     def read(
@@ -196,7 +196,7 @@ class _Reader:
         return self._made[key]
 
 
-_Table = tuple[dict[str, int], Float32Array]
+_FeatureTable = tuple[dict[str, int], Float32Array]
 """The row of each text, and the matrix of vectors."""
 
 
@@ -227,7 +227,7 @@ def fit_probe(
     Returns:
         The regressions; and for each aspect, the dev score and the settings chosen by it.
     """
-    reader, groups = _Reader(unfitted, runtime), data.groups()
+    reader, groups = _FeatureReader(unfitted, runtime), data.groups()
     blocks_of = reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
     models: dict[str, KernelModel] = {}
     chosen = {}

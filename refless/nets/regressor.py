@@ -88,7 +88,7 @@ class Regressor:
         return outputs
 
 
-Inputs = Mapping[str, Any]
+EncoderInputs = Mapping[str, Any]
 """A tokenised text or pair: lists under `input_ids` and the names of the model's other inputs."""
 
 
@@ -106,7 +106,7 @@ def tokenise(
     return [{key: column[row] for key, column in columns.items()} for row in range(len(first))]
 
 
-def padded(tokenizer: Any, inputs: Sequence[Inputs]) -> dict[str, Any]:
+def padded(tokenizer: Any, inputs: Sequence[EncoderInputs]) -> dict[str, Any]:
     """Return inputs as one batch of tensors; their labels, if any, are left out.
 
     The tokenizer's own method gives the same but takes five times as long, while a GPU waits.
@@ -131,7 +131,7 @@ def padded(tokenizer: Any, inputs: Sequence[Inputs]) -> dict[str, Any]:
 
 
 def batch_logits(
-    model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runtime
+    model: Any, tokenizer: Any, inputs: Sequence[EncoderInputs], runtime: Runtime
 ) -> Iterator[tuple[list[int], Any]]:
     """Yield the positions of each batch and the model's 32-bit outputs for them, as a tensor.
 
@@ -153,7 +153,9 @@ def batch_logits(
     yield from in_batches(model, lengths, logits_of, runtime.batch_size)
 
 
-def predict(model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runtime) -> FloatArray:
+def predict(
+    model: Any, tokenizer: Any, inputs: Sequence[EncoderInputs], runtime: Runtime
+) -> FloatArray:
     """Return logits of sentences or pairs, N × outputs."""
     result = np.empty((len(inputs), model.config.num_labels))
     for rows, logits in batch_logits(model, tokenizer, inputs, runtime):

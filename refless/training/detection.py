@@ -332,7 +332,7 @@ class DetectorJob(TrainingJob):
 
 
 @dataclass(frozen=True)
-class _Report:
+class _DetectionReport:
     figures: Mapping[str, float]
 
 
@@ -349,7 +349,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     recipe, settings = job.recipe, job.recipe.settings
     text = with_dev(job.text, settings.seed)
     run = job.run(text.print)
-    if (earlier := job.finished(run, _Report)) is not None:
+    if (earlier := job.finished(run, _DetectionReport)) is not None:
         return dict(earlier.figures)
     watch = job.watch()
     result, tokenizer = learn_detection(job, text, "detector", watch)

@@ -10,7 +10,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.refless.nets.bundle import Bundle, aspect_weights, metric_for
 from gecjury.refless.training.detection import figures_in_words
-from gecjury.refless.training.job import Job
+from gecjury.refless.training.job import JobSettings
 from gecjury.refless.training.model_card import Figures, figures_table, model_card
 from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
 from gecjury.stats.correlation import pearson, spearman
@@ -42,7 +42,7 @@ class Report:
     worth: Worth | None = None
 
 
-def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
+def evaluate(job: JobSettings, bundle: Bundle, report: Report) -> Report:
     """Return a report with figures on dev and test.
 
     If a model has two parts, their shares are chosen by dev Spearman and are in the report as well.
@@ -109,7 +109,7 @@ def aspect_figures(ratings: FloatArray, predicted: FloatArray) -> dict[str, floa
     }
 
 
-def some_card(job: Job, report: Report) -> str:
+def some_card(job: JobSettings, report: Report) -> str:
     """Return the model card of a SOME."""
     notes = []
     if job.recipe.features:

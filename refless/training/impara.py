@@ -14,7 +14,7 @@ from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.labelled import LabelledText
-from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
+from gecjury.refless.data.pairs import CorrectedPair, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
 from gecjury.refless.nets.regressor import (
@@ -41,7 +41,9 @@ from gecjury.refless.training.worth import Worth, worth_of, worth_table
 _ENCODER = "encoder"
 
 
-def split_corrections(corrections: Sequence[Correction], seed: int) -> dict[str, list[Correction]]:
+def split_corrections(
+    corrections: Sequence[CorrectedPair], seed: int
+) -> dict[str, list[CorrectedPair]]:
     """Draw train, dev and test with every source in one part; a tenth each for dev and test."""
     edited = [correction for correction in corrections if correction.edits]
     keys = [normalise(correction.source) for correction in edited]
@@ -60,7 +62,7 @@ class RankerJob(TrainingJob):
     """
 
     recipe: RankerRecipe
-    corrections: Sequence[Correction]
+    corrections: Sequence[CorrectedPair]
 
 
 @dataclass(frozen=True)

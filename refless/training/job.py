@@ -132,7 +132,7 @@ class TrainingJob:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job(TrainingJob):
+class JobSettings(TrainingJob):
     """The input of one training of a SOME.
 
     Attributes:

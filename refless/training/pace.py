@@ -19,7 +19,7 @@ _BATCHES = 3
 
 
 @dataclass(frozen=True)
-class Pace:
+class TrainingPace:
     """Seconds for one input: when the model learns from it, and when it only reads it."""
 
     learning: float
@@ -34,7 +34,7 @@ def measured_pace(
     kind: NetworkKind = "sentences",
     *,
     learns: bool = True,
-) -> Pace:
+) -> TrainingPace:
     """Return the pace of a model over some of the texts; nothing is written.
 
     Args:
@@ -85,4 +85,4 @@ def measured_pace(
         # The first batch is slower: it allocates memory and the optimiser's states.
         seconds(batches[0], learn)
         paces.append(sum(seconds(batch, learn) for batch in batches) / len(batches))
-    return Pace(*paces)
+    return TrainingPace(*paces)

@@ -28,7 +28,7 @@ from gecjury.refless.nets.features import (
     fit_features,
     piece_counter,
 )
-from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, Member, SomeManifest
+from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, RegressorFile, SomeManifest
 from gecjury.refless.nets.probe import Probe, fit_probe, save_change, save_probe, states_layer
 from gecjury.refless.nets.regressor import (
     load_model,
@@ -41,7 +41,7 @@ from gecjury.refless.nets.regressor import (
 from gecjury.refless.nets.trainable import output_layer
 from gecjury.refless.training.detection import run_detection
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
-from gecjury.refless.training.job import Job
+from gecjury.refless.training.job import JobSettings
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, kept_record
 from gecjury.stats.correlation import spearman
@@ -52,7 +52,7 @@ _RANK = 8
 _POINTS = 200
 
 
-def train_some(job: Job) -> Report:
+def train_some(job: JobSettings) -> Report:
     """Train, evaluate and save; a killed run resumes where it stopped.
 
     Raises:
@@ -72,7 +72,7 @@ def train_some(job: Job) -> Report:
     # a run that was killed skips what is finished.
     start, detected = run_detection(job, job.detection, watch)
     trained: dict[str, Mapping[str, float]] = {}
-    members: list[Member] = []
+    members: list[RegressorFile] = []
     linear: Mapping[str, Linear] = {}
     kernel = None
     if recipe.features_alone:
@@ -109,8 +109,8 @@ def train_some(job: Job) -> Report:
 
 
 def _fine_tune(
-    job: Job, watch: Watch, start: str
-) -> tuple[dict[str, Mapping[str, float]], list[Member], Mapping[str, Linear]]:
+    job: JobSettings, watch: Watch, start: str
+) -> tuple[dict[str, Mapping[str, float]], list[RegressorFile], Mapping[str, Linear]]:
     """Return dev figures by model, the models, and what features add to their outputs."""
     recipe = job.recipe
     tokenizer = load_tokenizer(start)
@@ -124,7 +124,7 @@ def _fine_tune(
     outputs = [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]
     for aspects in outputs:
         # If there is only one model, it is in the top folder itself.
-        member = Member("." if recipe.shared else aspects[0], aspects)
+        member = RegressorFile("." if recipe.shared else aspects[0], aspects)
         members.append(member)
         name = "shared" if recipe.shared else aspects[0]
         label = " and ".join(aspects)
@@ -135,7 +135,13 @@ def _fine_tune(
 
 
 def _train_model(
-    job: Job, watch: Watch, name: str, member: Member, start: str, added: FloatArray, label: str
+    job: JobSettings,
+    watch: Watch,
+    name: str,
+    member: RegressorFile,
+    start: str,
+    added: FloatArray,
+    label: str,
 ) -> Mapping[str, float]:
     """Train one model; a model that an earlier, killed run finished is not trained again.
 
@@ -236,7 +242,7 @@ def rank_figures(
     return {"score": float(np.mean(figures)), **dict(zip(names, figures, strict=True))}
 
 
-def _fit_kernel(job: Job, start: str) -> tuple[dict[str, dict[str, float]], Kernel]:
+def _fit_kernel(job: JobSettings, start: str) -> tuple[dict[str, dict[str, float]], Kernel]:
     """Return dev figures by aspect, and the manifest's entry for the regressions."""
     recipe, folder = job.recipe, job.folder
     base = encoder = _keep(recipe.encoder, folder / "base")

@@ -24,7 +24,7 @@ from gecjury.core.runtime import Bar, Runtime
 from gecjury.core.textfiles import read_text, write_text
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
-from gecjury.refless.nets.regressor import Inputs, output_errors, padded
+from gecjury.refless.nets.regressor import EncoderInputs, output_errors, padded
 from gecjury.refless.nets.trainable import (
     freeze_lowest,
     keep_layers,
@@ -80,7 +80,7 @@ class LearningTask:
     name: str
     model: Any
     tokenizer: Any
-    examples: Sequence[Inputs]
+    examples: Sequence[EncoderInputs]
     evaluate: Evaluate
     objective: Objective = "regression"
     label: str = "training"
@@ -237,7 +237,9 @@ def _build_trainer(
 
     transformers.set_seed(settings.seed)
     # transformers is only imported here, so the subclasses can only be built here.
-    progress = type("OurProgress", (_Progress, transformers.TrainerCallback), {})(open_bar, saved)
+    progress = type("OurProgress", (_TrainingProgress, transformers.TrainerCallback), {})(
+        open_bar, saved
+    )
     trainer = type("OurTrainer", (_OurTraining, transformers.Trainer), {})(
         model=task.model,
         args=_arguments(settings, folder, runtime),
@@ -255,7 +257,7 @@ def _build_trainer(
     trainer.model_accepts_loss_kwargs = False
     trainer.remove_callback(transformers.PrinterCallback)
     if settings.patience:
-        patience = type("OurPatience", (_Patience, transformers.TrainerCallback), {})
+        patience = type("OurPatience", (_EarlyStop, transformers.TrainerCallback), {})
         trainer.add_callback(patience(settings.patience))
     return trainer
 
@@ -403,7 +405,7 @@ class _OurTraining:
         return figures
 
 
-class _Progress:
+class _TrainingProgress:
     """A mixin for TrainerCallback: shows steps, loss and dev figures on our progress bar.
 
     It also reports every checkpoint to the watch.
@@ -441,7 +443,7 @@ class _Progress:
             self.saved(state.log_history)
 
 
-class _Patience:
+class _EarlyStop:
     """A mixin for TrainerCallback: ends the training after epochs without a better dev score.
 
     transformers' own counts from where a run resumes.
@@ -509,11 +511,11 @@ class EpochOrder:
             yield from batch.tolist()
 
 
-def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]], Any]:
+def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[EncoderInputs]], Any]:
     """Return a function that pads examples into a batch; better texts come before worse ones."""
     import torch
 
-    def collate(examples: Sequence[Inputs]) -> dict[str, Any]:
+    def collate(examples: Sequence[EncoderInputs]) -> dict[str, Any]:
         if objective == "ranking":
             texts = [e["better"] for e in examples] + [e["worse"] for e in examples]
             batch = padded(tokenizer, texts)
@@ -542,7 +544,7 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]
     return collate
 
 
-def answer_batch(tokenizer: Any, examples: Sequence[Inputs]) -> dict[str, Any]:
+def answer_batch(tokenizer: Any, examples: Sequence[EncoderInputs]) -> dict[str, Any]:
     """Return questions with their answers, padded on the left so that answers end together.
 
     Returns:
@@ -582,7 +584,7 @@ def answer_shares(logits: Any, lengths: Sequence[int], answers: Answers) -> Any:
     return deciding[:, list(answers.pieces)].float().softmax(-1)
 
 
-def length_of(example: Inputs) -> int:
+def length_of(example: EncoderInputs) -> int:
     """Return the number of word pieces of an example; of the longer sentence for a pair."""
     if "better" in example:
         return max(len(example[side]["input_ids"]) for side in ("better", "worse"))

@@ -164,6 +164,22 @@ def test_imports_agree_with_the_table_of_the_house_page() -> None:
             assert not strange, f"{name}: {strange}"
 
 
+def test_no_two_classes_or_aliases_have_the_same_name() -> None:
+    places: dict[str, list[str]] = {}
+    for module in MODULES:
+        tree = tree_of(module)
+        names = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else ()
+            targets = (node.target,) if isinstance(node, ast.AnnAssign) else targets
+            assigned = [target.id for target in targets if isinstance(target, ast.Name)]
+            # Constants are in capitals; a type has a lower-case letter after a capital.
+            names += [name for name in assigned if re.match("_*[A-Z].*[a-z]", name)]
+        for name in names:
+            places.setdefault(name.lstrip("_"), []).append(module)
+    assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
+
+
 def test_no_module_is_called_utils() -> None:
     assert not [name for name in MODULES if re.search(r"util|helper|misc|common", name)]
 

@@ -7,7 +7,7 @@ import pytest
 from gecjury.judges.asking.ask import Answer, Asked, Question
 from gecjury.judges.asking.exchange import Request
 from gecjury.judges.audit import (
-    Scored,
+    ScoredQuestion,
     merge_audits,
     order_flips,
     panel_agreement,
@@ -20,7 +20,7 @@ from gecjury.judges.replies.reply import Failure
 
 def scored(
     texts: tuple[int, ...], scores: tuple[float, ...], order: int = 0, repeat: int = 0
-) -> Scored:
+) -> ScoredQuestion:
     request = Request(
         backend="vllm", model="m", base_url="", messages=(), schema=None, sampling={}, repeat=repeat
     )

@@ -16,7 +16,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
-from gecjury.scoring.consent import Power, powers_of, require_consent
+from gecjury.scoring.consent import Consent, powers_of, require_consent
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
 
@@ -220,6 +220,6 @@ def test_consent_lists_every_member_of_a_panel_on_a_line_of_its_own(tmp_path: Pa
         "To allow all of it, add --allow-judges (in Python allow_judges=True)",
     ]
     # A line break in a name makes no entry.
-    power = Power("runs the code of a.py", who="a.py:f\n  green")
+    power = Consent("runs the code of a.py", who="a.py:f\n  green")
     with pytest.raises(OptionError, match=r"consent:\n  a\.py:f green runs the code of a\.py\nTo"):
         require_consent("j.json", [power], allowed=False)

@@ -15,7 +15,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText
-from gecjury.refless.data.pairs import Correction, token_edits
+from gecjury.refless.data.pairs import CorrectedPair, token_edits
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
 from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
 from tests import tiny
@@ -24,13 +24,13 @@ RUNTIME = Runtime(device="cpu", use_cache=False)
 SOURCES = tuple(tiny.sentences(20))
 
 
-def corrections(count: int = 80) -> list[Correction]:
+def corrections(count: int = 80) -> list[CorrectedPair]:
     """Sources with two words inserted at random places."""
     found = []
     for number, text in enumerate(tiny.sentences(count, 3)):
         words = text.split()
         right = [*words[:1], "school", *words[1:3], "teacher", *words[3:]]
-        found.append(Correction(f"{text} {number}", token_edits(words, right)))
+        found.append(CorrectedPair(f"{text} {number}", token_edits(words, right)))
     return found
 
 
@@ -219,7 +219,7 @@ def test_detection_is_not_trained_on_the_test_part_of_the_ranker(tmp_path: Path)
 
 
 def test_each_source_is_in_one_part() -> None:
-    data = [*corrections(), *(Correction(c.source.upper(), c.edits) for c in corrections())]
+    data = [*corrections(), *(CorrectedPair(c.source.upper(), c.edits) for c in corrections())]
     parts = split_corrections(data, seed=0)
     keys = {name: {normalise(c.source) for c in part} for name, part in parts.items()}
     assert not keys["train"] & keys["dev"]

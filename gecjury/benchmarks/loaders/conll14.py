@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, PublishedScores
 from gecjury.benchmarks.data_folder import DataFolder
-from gecjury.benchmarks.edit_verdicts import Verdicts, read_edit_verdicts
+from gecjury.benchmarks.edit_verdicts import ReadVerdicts, read_edit_verdicts
 from gecjury.benchmarks.judgments import RankedItem, read_rankings
 from gecjury.benchmarks.table import View
 from gecjury.core.textfiles import read_lines
@@ -92,7 +92,7 @@ def load_seeda(request: LoadRequest) -> Benchmark:
         items = read_rankings(paths[name], first_line=1, lines=len(full), systems=every)
         rankings[view] = tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
     # One score a line, in alphabetical order of the systems.
-    human: dict[View, Columns] = {
+    human: dict[View, PublishedScores] = {
         view: {
             kind: dict(zip(every, map(float, read_lines(paths[file])), strict=True))
             for kind, file in files_of.items()
@@ -134,7 +134,7 @@ def load_gjg15(request: LoadRequest) -> Benchmark:
         for name, path in outputs.items()
     }
     corpus = _corpus(request, blocks, range(len(blocks)), versions, rankings["sentence"])
-    human: Columns = {
+    human: PublishedScores = {
         kind: {name: scores[column] for name, scores in _GJG15_HUMAN.items()}
         for kind, column in (("trueskill", 1), ("expected-wins", 0))
     }
@@ -226,7 +226,7 @@ def _second(block: M2Sentence, agreed: bool) -> int:
     return 0 if agreed and 1 not in block.annotators else 1
 
 
-def _read_verdicts(folder: DataFolder) -> Verdicts:
+def _read_verdicts(folder: DataFolder) -> ReadVerdicts:
     step = "SEEDA/data/EditEval_Step1"
     folder.paths([name for name in folder.files if name.startswith(step)], wanted_by="seeda")
     return read_edit_verdicts(folder.root / step)

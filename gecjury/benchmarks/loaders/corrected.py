@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from gecjury.benchmarks.data_folder import DataFolder
-from gecjury.benchmarks.marked_edits import Mark, token_edits
+from gecjury.benchmarks.marked_edits import EditMark, token_edits
 from gecjury.core.errors import DataError, MissingExtraError, install_hint
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.edits import Edit, apply_edits
@@ -129,7 +129,7 @@ def _edits(document: Any) -> list[Edit] | None:
         # A mark without a suggestion leaves the text as it is.
         new = annotation.top_suggestion if annotation.suggestions else annotation.source_text
         before = len("".join(text[: annotation.start].split()))
-        marks.append(Mark(before, text[annotation.start : annotation.end], new or ""))
+        marks.append(EditMark(before, text[annotation.start : annotation.end], new or ""))
         types.append(str(annotation.meta.get("error_type", "")))
     made = token_edits(
         " ".join(document.source_sentences_tokenized),

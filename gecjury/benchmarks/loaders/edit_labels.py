@@ -21,8 +21,8 @@ from functools import partial
 
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels, LoadRequest
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource
-from gecjury.benchmarks.marked_edits import Mark, token_edits
-from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
+from gecjury.benchmarks.marked_edits import EditMark, token_edits
+from gecjury.benchmarks.places import PlacedCorrections, lay_out, placed_benchmark, placed_corpus
 from gecjury.core.textfiles import read_json
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
@@ -41,10 +41,10 @@ _PEV = "JELV/data/benchmark/PEVData.json"
 
 
 @dataclass(frozen=True)
-class _Edit:
+class _LabelledEdit:
     """A marked edit: the voted label, and the votes by annotator; both may be missing."""
 
-    mark: Mark
+    mark: EditMark
     label: str
     votes: tuple[str, ...]
 
@@ -60,7 +60,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
     corpus = placed_corpus(request, layout, [row["tgt"] for row in rows])
     verdicts: list[HumanVerdict] = []
     unread: list[tuple[str, str]] = []
-    every: list[_Edit] = []
+    every: list[_LabelledEdit] = []
     for row, cell in zip(rows, layout.cells, strict=True):
         marked = _marked(row["alignment_labels"], row["alignment_labels_detailed"])
         every += marked
@@ -102,18 +102,18 @@ def load_aqua(request: LoadRequest) -> Benchmark:
     return _benchmark(request, corpus, layout, verdicts, unread, notes, labels)
 
 
-def _marked(voted: str, detailed: str) -> tuple[_Edit, ...]:
+def _marked(voted: str, detailed: str) -> tuple[_LabelledEdit, ...]:
     """Return the marked edits of a text; both cells mark the same ones."""
-    edits: list[_Edit] = []
+    edits: list[_LabelledEdit] = []
     start = done = 0
     for match, votes in zip(_MARK.finditer(voted), _MARK.finditer(detailed), strict=True):
         start += len("".join(voted[done : match.start()].split()))
-        mark = Mark(start, match["old"], match["new"])
+        mark = EditMark(start, match["old"], match["new"])
         start += len("".join(mark.old.split()))
         done = match.end()
         labels = votes["labels"].split(":::")
         cast = tuple(label for label in labels if label in (_TRUE, *_FALSE))
-        edits.append(_Edit(mark, match["labels"].removeprefix(":::"), cast))
+        edits.append(_LabelledEdit(mark, match["labels"].removeprefix(":::"), cast))
     return tuple(edits)
 
 
@@ -195,7 +195,7 @@ def _verdict(
 def _benchmark(
     request: LoadRequest,
     corpus: Corpus,
-    layout: Layout,
+    layout: PlacedCorrections,
     verdicts: Sequence[HumanVerdict],
     unread: Sequence[tuple[str, str]],
     notes: Sequence[str],

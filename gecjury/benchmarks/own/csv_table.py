@@ -17,7 +17,7 @@ from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.loaders.edit_labels import AQUA_COLUMNS
 from gecjury.benchmarks.own.folder import check_overlap, check_own_name, human_of, ratings_of
 from gecjury.benchmarks.own.judgments import FORMS, judgments_of
-from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
+from gecjury.benchmarks.places import PlacedCorrections, lay_out, placed_benchmark, placed_corpus
 from gecjury.benchmarks.table import BenchmarkInfo
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
@@ -48,7 +48,7 @@ class _Texts:
     rows: tuple[Row, ...]
     corrections: tuple[str, ...]
     systems: dict[str, tuple[str, ...]]
-    layout: Layout
+    layout: PlacedCorrections
     notes: tuple[str, ...]
 
 
@@ -170,11 +170,11 @@ def _cell(row: Row, column: str) -> str:
 _LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 
-_Key = tuple[str, str]
+_CellKey = tuple[str, str]
 """The number of a sentence, empty where the table has none, and its source."""
 
 
-def _sentence_keys(rows: Sequence[Row], columns: Sequence[str]) -> list[_Key]:
+def _sentence_keys(rows: Sequence[Row], columns: Sequence[str]) -> list[_CellKey]:
     """Return the key of each row's sentence.
 
     Raises:
@@ -194,13 +194,13 @@ def _sentence_keys(rows: Sequence[Row], columns: Sequence[str]) -> list[_Key]:
     return [(row[column] if column else "", row["source"]) for row in rows]
 
 
-def _outputs(rows: Sequence[Row], keys: Sequence[_Key]) -> dict[str, tuple[str, ...]]:
+def _outputs(rows: Sequence[Row], keys: Sequence[_CellKey]) -> dict[str, tuple[str, ...]]:
     """Return the output of each system for each source.
 
     Raises:
         InputError: a row names no system, a system has two outputs for a source, or none.
     """
-    outputs: dict[str, dict[_Key, Row]] = {}
+    outputs: dict[str, dict[_CellKey, Row]] = {}
     for row, key in zip(rows, keys, strict=True):
         if not row["system"]:
             row.refuse("system", "the name of a system; omit this column if systems are unknown")

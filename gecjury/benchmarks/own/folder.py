@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, PublishedScores
 from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import judged_entries, read_rankings
 from gecjury.benchmarks.own.judgments import (
@@ -56,7 +56,7 @@ _SHAPE = (
 
 
 @dataclass(frozen=True)
-class Description:
+class FolderDescription:
     """The contents of `benchmark.toml`.
 
     Attributes:
@@ -248,7 +248,7 @@ def check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen
     )
 
 
-def human_of(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
+def human_of(judged: OwnJudgments, systems: Sequence[str]) -> PublishedScores:
     """Return mean ratings, or scores from the rankings; NaN for a system that was not judged."""
     if judged.raters:
         mean = np.mean([defined_mean(table, 0) for table in judged.raters.values()], axis=0)
@@ -407,13 +407,13 @@ class OwnFolder:
         return paths
 
 
-def _described(path: Path) -> tuple[Path, Description]:
+def _described(path: Path) -> tuple[Path, FolderDescription]:
     """Return the table of an own benchmark, or its folder, and what the table contains."""
     named = path / _TABLE if path.is_dir() else path
     if path.is_dir() and (named.is_symlink() or named.exists()) and not named.is_file():
         raise InputError(f"{named}: is not a file; expected a table in TOML, or no such file")
     if path.is_dir() and not named.is_file():
-        return path, Description()
+        return path, FolderDescription()
     if named.suffix == ".toml" and named.is_file():
         return named, _read_toml(named)
     if path.exists():
@@ -428,14 +428,14 @@ def _described(path: Path) -> tuple[Path, Description]:
     )
 
 
-def _read_toml(path: Path) -> Description:
+def _read_toml(path: Path) -> FolderDescription:
     table = read_toml(path, "a benchmark")
-    keys = [key.name for key in fields(Description)]
+    keys = [key.name for key in fields(FolderDescription)]
     for key in table:
         if key not in keys:
             raise InputError(f"{path}: unknown key {key!r:.60}: {nearest_of(key[:60], keys)}")
     try:
-        return from_record(Description, table)
+        return from_record(FolderDescription, table)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 

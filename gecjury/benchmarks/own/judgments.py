@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, Verdicts
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, ReadVerdicts
 from gecjury.benchmarks.judgments import (
     FIRST_SENTENCE,
     MOST_RANK,
@@ -27,7 +27,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, nearest_of
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.files.rows import Row, Table, read_table
+from gecjury.corpus.files.rows import Row, TableFile, read_table
 from gecjury.stats.permutation import standardise
 
 _ONE = "annotator"
@@ -165,7 +165,7 @@ def left_out(
 
 
 def _refuse_columns(
-    table: Table, needed: Sequence[str], optional: Sequence[str], what: str
+    table: TableFile, needed: Sequence[str], optional: Sequence[str], what: str
 ) -> None:
     """Refuse a table with other columns, or without a row.
 
@@ -371,8 +371,8 @@ def _ranked(
     return OwnJudgments(tuple(items), notes=(note,) if equal else ())
 
 
-_Reader = Callable[[Sequence[Row], Corpus, int], OwnJudgments]
-FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
+_JudgmentReader = Callable[[Sequence[Row], Corpus, int], OwnJudgments]
+FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _JudgmentReader]] = {
     "ratings": (("sentence", "system", "score"), ("annotator", "aspect"), _ratings),
     "preferences": (
         ("sentence", "system_a", "system_b", "preference"), ("annotator",), _preferences,
@@ -387,7 +387,7 @@ _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "w
 
 def read_own_verdicts(
     path: Path, corpus: Corpus, first: int = 1, *, skip_unknown: bool = False
-) -> Verdicts:
+) -> ReadVerdicts:
     """Read verdicts on single edits, as `gecjury annotate --task edits` writes them.
 
     Args:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
-from gecjury.corpus.corpus import Mark, Version
+from gecjury.corpus.corpus import ReferenceMark, Version
 from gecjury.corpus.files.forms import json_or_none
 from gecjury.corpus.languages.language import Language
 
@@ -306,7 +306,7 @@ def corrected_version(
 
     counts: Counter[str] = Counter()
     lines = list(sources if language.tokens == "space" else texts)
-    marks: list[tuple[Mark, ...]] = [()] * len(lines)
+    marks: list[tuple[ReferenceMark, ...]] = [()] * len(lines)
     for row, of_line in enumerate(matches.by_line):
         if not of_line:
             continue
@@ -329,7 +329,7 @@ def corrected_version(
                 for match, new in kept
             ]
         marks[row] = tuple(
-            Mark(*_touched(match.start, match.end, *spans), match.rule, new is not None)
+            ReferenceMark(*_touched(match.start, match.end, *spans), match.rule, new is not None)
             for match, new in kept
         )
     total = sum(map(len, matches.by_line)) + matches.crossing

@@ -39,7 +39,7 @@ from gecjury.corpus.files.forms import (
 )
 from gecjury.corpus.files.gold import join_annotators
 from gecjury.corpus.files.matches import corrected_version, read_matches
-from gecjury.corpus.files.rows import Table, read_table
+from gecjury.corpus.files.rows import TableFile, read_table
 from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.lines import wrong_count
 from gecjury.corpus.m2 import M2Sentence, parse_m2
@@ -52,7 +52,7 @@ from gecjury.corpus.references import (
 from gecjury.corpus.sentences import split_corpus
 from gecjury.corpus.tokens import edited_sources, in_language, looks_raw
 
-_Reader = Callable[[str | Path], Sequence[str]]
+_LineReader = Callable[[str | Path], Sequence[str]]
 
 
 def system_name(path: str | Path) -> str:
@@ -66,7 +66,7 @@ def system_name(path: str | Path) -> str:
     return name
 
 
-_Role = Literal["source", "hypothesis", "reference"]
+Role = Literal["source", "hypothesis", "reference"]
 
 # Keys and columns of the texts, in order of precedence. A name that says what the text is comes
 # before `text`, which may be what was corrected.
@@ -75,14 +75,14 @@ _OUTPUTS = (
     *("prediction", "predicted", "hyp", "generated", "generated_text", "model_output"),
     *("system_output", "response", "completion"),
 )
-_TEXT_KEYS: Mapping[_Role, tuple[str, ...]] = {
+_TEXT_KEYS: Mapping[Role, tuple[str, ...]] = {
     "source": ("source", "text"),
     "hypothesis": (*_OUTPUTS, "text"),
     "reference": ("reference", "references", "target", *_OUTPUTS, "text"),
 }
 
 
-def read_content(path: str | Path, read: _Reader = read_lines) -> Sequence[str]:
+def read_content(path: str | Path, read: _LineReader = read_lines) -> Sequence[str]:
     """Return the lines of a file by which its form is told; of binary tables, one empty line."""
     return [""] if ending_of(path) in BINARY_ENDINGS else read(path)
 
@@ -120,14 +120,14 @@ def _hypothesis(path: str | Path, lines: Sequence[str]) -> Version:
 
 
 def _read_reference(
-    path: str | Path, read: _Reader = read_lines, *, overlaps: str = "reject"
+    path: str | Path, read: _LineReader = read_lines, *, overlaps: str = "reject"
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
     """Return the versions of a file (see `read_versions`) and the blocks of an M2 file."""
     return _versions_of(path, read_content(path, read), "reference", overlaps)
 
 
 def _versions_of(
-    path: str | Path, lines: Sequence[str], role: _Role, overlaps: str
+    path: str | Path, lines: Sequence[str], role: Role, overlaps: str
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
     """Return the versions of a file's lines, and the blocks of an M2 file."""
     if looks_like_m2(lines):
@@ -309,7 +309,7 @@ def _named_outputs(
 
 
 def _read_references(
-    references: Sequence[str | Path], source: Version, where: str, read: _Reader
+    references: Sequence[str | Path], source: Version, where: str, read: _LineReader
 ) -> tuple[dict[str, list[tuple[str, Version]]], list[tuple[str, tuple[M2Sentence, ...]]]]:
     """Return each set's versions with their files, and the M2 files of the main set ("").
 
@@ -396,13 +396,13 @@ def _name_of(reference: str | Path) -> tuple[str, str | Path]:
     return "", reference
 
 
-def read_source(path: str | Path, read: _Reader = read_lines) -> Version:
+def read_source(path: str | Path, read: _LineReader = read_lines) -> Version:
     """Read sources with their ids: text, the S lines of an M2 file, JSON lines, a table, essays."""
     (version,), _ = _versions_of(path, read_content(path, read), "source", "keep")
     return version
 
 
-def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version, ...]:
+def _texts(path: str | Path, lines: Sequence[str], role: Role) -> tuple[Version, ...]:
     """Return the lines of a text file, or the texts of JSON lines or of a table."""
     where, form, keys = shown_path(path), form_of(path, lines), _TEXT_KEYS[role]
     if not form:
@@ -493,7 +493,7 @@ def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int,
     ]
 
 
-def _table(path: str | Path, role: _Role) -> Table:
+def _table(path: str | Path, role: Role) -> TableFile:
     """Return a table with a column of texts."""
     keys = _TEXT_KEYS[role]
     table = read_table(path, f"a header with a column {keys[0]}", texts=True)
@@ -506,7 +506,7 @@ def _table(path: str | Path, role: _Role) -> Table:
     return table
 
 
-def _row_texts(value: Any, where: str, role: _Role, keys: Sequence[str]) -> list[str]:
+def _row_texts(value: Any, where: str, role: Role, keys: Sequence[str]) -> list[str]:
     """Return the texts of a row: one, or those of a list of references."""
     key = keys[0]
     if isinstance(value, dict):

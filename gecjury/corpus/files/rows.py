@@ -166,7 +166,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableFile:
     """A table with a header.
 
     Attributes:
@@ -187,7 +187,7 @@ def is_table(path: str | Path) -> bool:
     return ending_of(path) in _ENDINGS
 
 
-def read_table(path: str | Path, expected: str = "a header", *, texts: bool = False) -> Table:
+def read_table(path: str | Path, expected: str = "a header", *, texts: bool = False) -> TableFile:
     """Read a table with a header: CSV, TSV, JSON, Parquet or the only filled sheet of an `.xlsx`.
 
     See `table_of` and `csv_rows`.
@@ -210,7 +210,9 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
     return _of_records(where, names, rows, expected, texts)
 
 
-def table_of(text: str, where: str, expected: str = "a header", *, texts: bool = False) -> Table:
+def table_of(
+    text: str, where: str, expected: str = "a header", *, texts: bool = False
+) -> TableFile:
     """Return a table from its text.
 
     JSON is recognised by the file's ending or its first characters. It is a list of objects, or one
@@ -242,7 +244,7 @@ def table_of(text: str, where: str, expected: str = "a header", *, texts: bool =
     if not any(columns):
         raise InputError(f"{where}: the file is empty; expected {expected}")
     rows = tuple(_named(where, columns, quoting, number, cells) for number, cells in filled)
-    return Table(where, columns, rows, quoting.notes)
+    return TableFile(where, columns, rows, quoting.notes)
 
 
 def check_names(names: Sequence[str], place: str) -> None:
@@ -270,12 +272,12 @@ def check_system_name(name: str) -> None:
 
 def _of_records(
     where: str, names: Sequence[str], rows: tuple[Row, ...], expected: str, texts: bool
-) -> Table:
+) -> TableFile:
     """Return a table of rows whose cells have types; without `texts`, cells become texts."""
     if not any(names):
         raise InputError(f"{where}: the file is empty; expected {expected}")
     if texts:
-        return Table(where, tuple(names), rows)
+        return TableFile(where, tuple(names), rows)
     columns = tuple(name.strip().lower() for name in names)
     check_names(columns, where)
     plain = (
@@ -284,7 +286,7 @@ def _of_records(
         for row in rows
     )
     # As in CSV, a row of empty cells is not a row.
-    return Table(where, columns, tuple(row for row in plain if any(row.cells.values())))
+    return TableFile(where, columns, tuple(row for row in plain if any(row.cells.values())))
 
 
 def _one_line(row: Row, column: str) -> str:

@@ -34,7 +34,7 @@ from gecjury.extraction.tagger.model_files import (
     shape,
 )
 from gecjury.extraction.tagger.transitions import Transitions
-from gecjury.extraction.tagger.windows import Encoded, Maxout, Windows
+from gecjury.extraction.tagger.windows import EncodedWindows, Maxout, Windows
 
 # Rounding may change the order of two scores (of about -35 to 35) that are this close: computing in
 # 64 bits changed no difference of two scores by more than 0.000018 in 14,809 sentences of
@@ -42,7 +42,7 @@ from gecjury.extraction.tagger.windows import Encoded, Maxout, Windows
 _NARROW = 2e-4
 # Combinations and phrases that are kept; beyond that, all are dropped.
 _KEPT = 200_000
-_Key = tuple[tuple[str, str, str], ...]
+_MemoKey = tuple[tuple[str, str, str], ...]
 """Text, tag and dependency of neighbours."""
 _Conditions = list[tuple[str, Callable[[str], bool]]]
 
@@ -106,7 +106,7 @@ class Embedded:
         self._dep_of_move = np.array([self._dep(label) for label in labels])
         # Labels that contain the label of a head elsewhere in the tree.
         self._lifted = np.array(["||" in label for label in labels])
-        self._known: dict[_Key, tuple[Attributes, ...]] = {}
+        self._known: dict[_MemoKey, tuple[Attributes, ...]] = {}
         self._by_tag: dict[str, list[tuple[_Conditions, dict[str, str]]]] = {}
 
     @cached_property
@@ -168,7 +168,7 @@ class Embedded:
         heads[sentence] = to
 
     def _attributes(
-        self, encoded: Encoded, tags: IntArray, deps: IntArray
+        self, encoded: EncodedWindows, tags: IntArray, deps: IntArray
     ) -> tuple[list[Attributes], IntArray]:
         """Return distinct attributes and their index at each place; set dependencies in place."""
         if len(self._known) > _KEPT:
@@ -182,7 +182,7 @@ class Embedded:
         distinct, places = np.unique(combined[tokens], return_inverse=True)
         rest, dep = np.divmod(distinct, sizes[1])
         kind, tag = np.divmod(rest, sizes[0])
-        keys: list[_Key] = [
+        keys: list[_MemoKey] = [
             ((encoded.words[k], self._tags[t], names[d - 1] if d else ""),)
             for k, t, d in zip(kind.tolist(), tag.tolist(), dep.tolist(), strict=True)
         ]
@@ -205,7 +205,7 @@ class Embedded:
             ]
         return attributes, numbers
 
-    def _phrase_places(self, encoded: Encoded) -> list[tuple[int, int]]:
+    def _phrase_places(self, encoded: EncodedWindows) -> list[tuple[int, int]]:
         """Return where a pattern of several tokens matches; overlapping matches are merged."""
         lowers = [word.lower() for word in encoded.words]
         present = set(lowers)
@@ -226,7 +226,7 @@ class Embedded:
                 merged.append((start, end))
         return merged
 
-    def _look_up(self, keys: list[_Key]) -> None:
+    def _look_up(self, keys: list[_MemoKey]) -> None:
         """Look up single tokens, all as one document."""
         if not keys:
             return

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gecjury.core.arrays import Float32Array, IntArray
-from gecjury.extraction.tagger.windows import Encoded, Parameters
+from gecjury.extraction.tagger.windows import EncodedWindows, Parameters
 
 # Moves, as spaCy numbers them, and what each does to the top of the stack and to the buffer.
 _SHIFT, _REDUCE, _LEFT, _RIGHT, _BREAK = range(5)
@@ -36,7 +36,7 @@ _MIX = np.array([_RANDOM.getrandbits(63) | 1 for _ in range(_LOOKS + 1)])
 
 
 class Parses(NamedTuple):
-    """Trees of sentences, by places in the concatenated sentences (see `Encoded`).
+    """Trees of sentences, by places in the concatenated sentences (see `EncodedWindows`).
 
     Attributes:
         heads: place of each token's head; 0 for a root.
@@ -79,7 +79,7 @@ class Transitions:
         valid = (np.arange(16)[:, None] & of_move) > 0
         self._allowed = np.where(valid, upper["b"], -np.inf).astype(np.float32)
 
-    def parse(self, encoded: Encoded) -> Parses:
+    def parse(self, encoded: EncodedWindows) -> Parses:
         """Return the trees of sentences between which at least three places are free."""
         table = self._table(encoded.vectors)
         tokens = encoded.kinds >= 0

@@ -27,7 +27,7 @@ Parameters = Mapping[str, Any]
 """Arrays of one layer, by thinc's names."""
 
 
-class Encoded(NamedTuple):
+class EncodedWindows(NamedTuple):
     """Concatenated sentences, with gaps before, between and after them.
 
     Attributes:
@@ -92,7 +92,7 @@ class Windows:
         self._known: dict[str, int] = {}
         self._table = np.zeros((1, len(layers[-1]["G"])), np.float32)
 
-    def encode(self, sentences: Sequence[list[str]]) -> Encoded:
+    def encode(self, sentences: Sequence[list[str]]) -> EncodedWindows:
         """Return the vectors of non-empty tokenised sentences."""
         words = list(dict.fromkeys(chain.from_iterable(sentences)))
         number_of = dict(zip(words, range(len(words)), strict=True)).__getitem__
@@ -108,7 +108,7 @@ class Windows:
         rows = np.where(kinds < 0, len(words), kinds)
         for layer in self._layers:
             values, rows = _convolve(layer, values, rows)
-        return Encoded(words, kinds, np.array(starts, dtype=np.int64), rows, values)
+        return EncodedWindows(words, kinds, np.array(starts, dtype=np.int64), rows, values)
 
     def _embedded(self, words: list[str]) -> Float32Array:
         """Return the input of the convolution, tokens × width."""

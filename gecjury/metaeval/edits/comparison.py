@@ -21,7 +21,7 @@ from gecjury.metaeval.edits.cases import (
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
 from gecjury.metaeval.edits.measures import EditRow, edit_agreement
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.scoring.abilities import CreditsEdits, EditJudge
 from gecjury.scoring.scorer import Scorer, check_new_texts
 from gecjury.scoring.scores import Plan
@@ -108,7 +108,7 @@ def edit_metrics(
     return tuple(chosen), tuple(dict.fromkeys(others))
 
 
-def plan_edits(study: Study) -> list[Plan]:
+def plan_edits(study: MetaEvaluation) -> list[Plan]:
     """Return the requests that the edit level would send to paid services."""
     if not study.edit_metrics:
         return []
@@ -120,7 +120,7 @@ def plan_edits(study: Study) -> list[Plan]:
     return [plan for plan in plans if plan is not None]
 
 
-def compare_edits(study: Study, folder: str | Path | None = None) -> EditComparison | None:
+def compare_edits(study: MetaEvaluation, folder: str | Path | None = None) -> EditComparison | None:
     """Credit every judged edit and compare the credits with the verdicts.
 
     Args:

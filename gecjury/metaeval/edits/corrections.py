@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.benchmarks.benchmark import CorrectionLabels
 from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, blocks
 from gecjury.metaeval.edits.measures import weighted_ranking
-from gecjury.metaeval.study import Row, Study
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.scoring.scores import ScoreTable
 
 ANY = "any"
@@ -35,7 +35,7 @@ class LabelComparison:
     """
 
     labels: CorrectionLabels
-    rows: tuple[Row, ...]
+    rows: tuple[AgreementRow, ...]
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -45,7 +45,7 @@ class LabelComparison:
         return {name: counter[name] for name in (labels.true, *labels.false, *labels.others)}
 
 
-def compare_labels(study: Study, tables: Sequence[ScoreTable]) -> LabelComparison | None:
+def compare_labels(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> LabelComparison | None:
     """Return the AUC of scores against labels, by metric and class of bad corrections.
 
     None without labels, or if the level was not asked for.

@@ -30,7 +30,7 @@ _TOGETHER = 5
 _WHOLE = -1
 """The variant of a correction without any edit left out; the others have the place of the edit."""
 
-_Cell = tuple[int, int]
+_VariantCell = tuple[int, int]
 """System and row of a variant, or system and group."""
 
 
@@ -135,7 +135,7 @@ def plan_credit(
 
 
 @dataclass(frozen=True)
-class Correction:
+class CreditedCorrection:
     """A correction whose edits were judged, and the places of its variants.
 
     Attributes:
@@ -151,8 +151,8 @@ class Correction:
     row: int
     edits: tuple[Edit, ...]
     places: tuple[tuple[int, int], ...]
-    cells: dict[int, _Cell] = field(default_factory=dict)
-    anchors: dict[int, _Cell] = field(default_factory=dict)
+    cells: dict[int, _VariantCell] = field(default_factory=dict)
+    anchors: dict[int, _VariantCell] = field(default_factory=dict)
 
     @property
     def without(self) -> list[int]:
@@ -195,7 +195,7 @@ def leave_one_out(
 
 def variant_corpus(
     scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus
-) -> tuple[Corpus, tuple[Correction, ...]]:
+) -> tuple[Corpus, tuple[CreditedCorrection, ...]]:
     """Return the corpus of variants to score, and the corrections that they are variants of.
 
     Every distinct variant of a source is scored once, however many corrections share it.
@@ -218,7 +218,7 @@ def variant_corpus(
         raise OptionError("none of the judged edits belongs to a source of the benchmark loaded")
     # Corrections of one source are next to each other.
     corrections = tuple(
-        Correction(row, edits, tuple(places))
+        CreditedCorrection(row, edits, tuple(places))
         for (row, edits), places in sorted(places_of.items(), key=lambda item: item[0][0])
     )
     if scorer.joint:
@@ -227,7 +227,7 @@ def variant_corpus(
     return _one_by_one(corpus, corrections), corrections
 
 
-def _one_by_one(corpus: Corpus, corrections: tuple[Correction, ...]) -> Corpus:
+def _one_by_one(corpus: Corpus, corrections: tuple[CreditedCorrection, ...]) -> Corpus:
     """Return a corpus of one system, with a row for each distinct variant; set their cells."""
     tokens = [source.split() for source in corpus.sources]
     rows: dict[tuple[int, str], int] = {}
@@ -244,7 +244,7 @@ def _one_by_one(corpus: Corpus, corrections: tuple[Correction, ...]) -> Corpus:
     return corpus.take([row for row, _ in rows], {"variant": version})
 
 
-def _side_by_side(corpus: Corpus, corrections: tuple[Correction, ...], size: int) -> Corpus:
+def _side_by_side(corpus: Corpus, corrections: tuple[CreditedCorrection, ...], size: int) -> Corpus:
     """Return a corpus with a row for each group: a correction and up to size − 1 variants of it."""
     tokens = [source.split() for source in corpus.sources]
     rows: list[int] = []

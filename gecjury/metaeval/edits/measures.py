@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
-from gecjury.metaeval.study import Row
+from gecjury.metaeval.study import AgreementRow
 from gecjury.scoring.by_edit import EditCase
 from gecjury.stats.bootstrap import figure_interval, group_counts
 from gecjury.stats.counts import ratio
@@ -29,7 +29,7 @@ EDIT_STATISTICS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class EditRow(Row):
+class EditRow(AgreementRow):
     """Agreement of scores with verdicts on valid and invalid edits.
 
     The `values` are `auc`, the probability that a valid edit scores above an invalid one, ties one
@@ -120,7 +120,7 @@ def source_halves(cases: Sequence[EditCase], seed: int) -> tuple[IntArray, BoolA
 
 
 @dataclass(frozen=True)
-class _Sample:
+class _EditSample:
     """The edits compared, sorted by score.
 
     Attributes:
@@ -135,8 +135,8 @@ class _Sample:
     source: IntArray
     half: IntArray
 
-    def take(self, chosen: BoolArray) -> _Sample:
-        return _Sample(
+    def take(self, chosen: BoolArray) -> _EditSample:
+        return _EditSample(
             self.score[chosen], self.truth[chosen], self.source[chosen], self.half[chosen]
         )
 
@@ -174,7 +174,7 @@ def edit_agreement(
     used = np.flatnonzero(~split & ~missing)
     # The edits are sorted once; a resample only changes their weights.
     used = used[np.argsort(scores[used], kind="stable")]
-    sample = _Sample(
+    sample = _EditSample(
         scores[used].astype(np.float64),
         votes[used] > 0.5,
         source[used],
@@ -205,7 +205,7 @@ def edit_agreement(
 
 
 def _said(
-    sample: _Sample, threshold: float | None
+    sample: _EditSample, threshold: float | None
 ) -> tuple[dict[str, FloatArray], dict[str, tuple[float, ...]]]:
     """Return the classification of each edit (1 valid, ½ undecided), and the thresholds."""
     names = EDIT_STATISTICS[-3:]
@@ -221,7 +221,7 @@ def _said(
     return said, thresholds
 
 
-def _best_cut(sample: _Sample, name: str) -> float:
+def _best_cut(sample: _EditSample, name: str) -> float:
     """Return the threshold with the best value of a measure, the lowest if several are equal.
 
     Candidates are half-way between neighbouring scores, below all and above all. NaN if the edits
@@ -251,7 +251,7 @@ def _best_cut(sample: _Sample, name: str) -> float:
 
 
 def _measures(
-    sample: _Sample, said: Mapping[str, FloatArray], weights: FloatArray
+    sample: _EditSample, said: Mapping[str, FloatArray], weights: FloatArray
 ) -> dict[str, FloatArray]:
     """Return every measure under B weightings of the edits."""
     if not len(sample.score):
@@ -291,13 +291,13 @@ def _mean(right: FloatArray, weights: FloatArray, chosen: BoolArray) -> FloatArr
     return ratio(chosen_weights @ right[chosen], chosen_weights.sum(axis=1), np.nan)
 
 
-def _weightings(sample: _Sample, draws: FloatArray) -> Iterator[FloatArray]:
+def _weightings(sample: _EditSample, draws: FloatArray) -> Iterator[FloatArray]:
     for rows in blocks(len(draws), 1, _AT_ONCE):
         yield draws[rows][:, sample.source]
 
 
 def _drawn(
-    sample: _Sample, said: Mapping[str, FloatArray], draws: FloatArray
+    sample: _EditSample, said: Mapping[str, FloatArray], draws: FloatArray
 ) -> dict[str, FloatArray]:
     """Return the measures on every draw; empty without draws."""
     if not len(draws):

@@ -26,11 +26,11 @@ from gecjury.metaeval.comparison import checked, compared, plans
 from gecjury.metaeval.ratings import rated_points
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Row, Study
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.metaeval.tasks.swaps import (
     LEAST_UNITS,
     CorrelationSwaps,
-    Judged,
+    JudgedPairs,
     Swaps,
     judged_swaps,
     soft_swaps,
@@ -46,11 +46,11 @@ _LEAST = 3  # systems, for a correlation
 _SHARED = 0.1  # least share of the smaller benchmark's sources for two to be in one group
 _PERMUTATIONS = 10_000  # `tail_p` continues beyond them with a normal curve
 
-State = Literal["scored", "not applicable", "missing"]
+CellState = Literal["scored", "not applicable", "missing"]
 
 
 @dataclass(frozen=True)
-class Task:
+class ComparedTask:
     """A benchmark, a kind of human judgments and a level, with the statistic compared there.
 
     Attributes:
@@ -79,7 +79,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TaskCell:
     """A metric in a task.
 
     Attributes:
@@ -91,7 +91,7 @@ class Cell:
 
     value: float = math.nan
     ci95: Interval | None = None
-    state: State = "scored"
+    state: CellState = "scored"
     reason: str = ""
 
 
@@ -161,8 +161,8 @@ class TaskComparison:
     """
 
     settings: Settings
-    tasks: tuple[Task, ...]
-    cells: tuple[tuple[Cell, ...], ...]
+    tasks: tuple[ComparedTask, ...]
+    cells: tuple[tuple[TaskCell, ...], ...]
     averages: tuple[Average, ...]
     tests: tuple[PairTest, ...]
     comparisons: Mapping[str, Comparison]
@@ -193,9 +193,9 @@ class TaskStudy:
     """
 
     scorers: tuple[Scorer, ...]
-    studies: Mapping[str, Study]
-    left_out: Mapping[str, Mapping[Scorer, Cell]]
-    tasks: tuple[Task, ...]
+    studies: Mapping[str, MetaEvaluation]
+    left_out: Mapping[str, Mapping[Scorer, TaskCell]]
+    tasks: tuple[ComparedTask, ...]
     groups: tuple[tuple[str, ...], ...]
     settings: Settings = field(default_factory=Settings)
 
@@ -225,9 +225,9 @@ class TaskStudy:
                 computed on it.
         """
         _refuse_same(benchmarks)
-        studies: dict[str, Study] = {}
-        left_out: dict[str, dict[Scorer, Cell]] = {}
-        tasks: list[Task] = []
+        studies: dict[str, MetaEvaluation] = {}
+        left_out: dict[str, dict[Scorer, TaskCell]] = {}
+        tasks: list[ComparedTask] = []
         for benchmark in benchmarks:
             name, absent = benchmark.name, dict[Scorer, str]()
             if benchmark.edits_alone or settings.level == "edit":
@@ -274,7 +274,7 @@ class TaskStudy:
             GecjuryError: every benchmark failed.
         """
         comparisons: dict[str, Comparison] = {}
-        left_out: dict[str, dict[Scorer, Cell]] = {}
+        left_out: dict[str, dict[Scorer, TaskCell]] = {}
         for name, study in self.studies.items():
             failed: dict[Scorer, str] = {}
             folder = None if score_files is None else Path(score_files) / name
@@ -289,8 +289,8 @@ class TaskStudy:
         return _Together(self, comparisons, left_out).result()
 
 
-def _cells(state: State, reasons: Mapping[Scorer, str]) -> dict[Scorer, Cell]:
-    return {scorer: Cell(state=state, reason=reason) for scorer, reason in reasons.items()}
+def _cells(state: CellState, reasons: Mapping[Scorer, str]) -> dict[Scorer, TaskCell]:
+    return {scorer: TaskCell(state=state, reason=reason) for scorer, reason in reasons.items()}
 
 
 def _refuse_same(benchmarks: Sequence[Benchmark]) -> None:
@@ -365,11 +365,11 @@ def _source_keys(benchmark: Benchmark) -> list[tuple[str, int]]:
     return keys
 
 
-def _tasks(study: Study) -> Iterator[Task]:
+def _tasks(study: MetaEvaluation) -> Iterator[ComparedTask]:
     """Yield the tasks of a benchmark."""
     views, settings, benchmark = study.views, study.settings, study.benchmark
     for view in views:
-        task = Task(benchmark.name, view, "system", settings.statistic, len(views))
+        task = ComparedTask(benchmark.name, view, "system", settings.statistic, len(views))
         scored = np.count_nonzero(~np.isnan(study.human(view)))
         if settings.level != "sentence" and not benchmark.places and scored >= _LEAST:
             yield task
@@ -378,7 +378,9 @@ def _tasks(study: Study) -> Iterator[Task]:
             yield replace(task, level="sentence", statistic="accuracy" if ranked else "acc_eq")
 
 
-def _weighted(tasks: Sequence[Task], weights: Mapping[str, float] | None) -> tuple[Task, ...]:
+def _weighted(
+    tasks: Sequence[ComparedTask], weights: Mapping[str, float] | None
+) -> tuple[ComparedTask, ...]:
     """Return the tasks with weights that sum to 1.
 
     Raises:
@@ -414,7 +416,7 @@ class _Together:
 
     study: TaskStudy
     comparisons: Mapping[str, Comparison]
-    left_out: Mapping[str, Mapping[Scorer, Cell]]
+    left_out: Mapping[str, Mapping[Scorer, TaskCell]]
 
     def result(self) -> TaskComparison:
         """Return tables, averages and tests."""
@@ -497,7 +499,7 @@ class _Together:
                 return about.label, about.family
         return scorer.name, scorer.family
 
-    def _cell(self, scorer: Scorer, task: Task) -> Cell:
+    def _cell(self, scorer: Scorer, task: ComparedTask) -> TaskCell:
         place = self._place(scorer, task.benchmark)
         if place is None:
             return self.left_out[task.benchmark][scorer]
@@ -515,8 +517,10 @@ class _Together:
                 value = math.nan if result.sentence is None else result.sentence.accuracy
                 ci95 = result.sentence_ci95.get("accuracy")
         if math.isnan(value):
-            return Cell(state="missing", reason=f"{task.statistic} is not defined for its scores")
-        return Cell(float(value), ci95)
+            return TaskCell(
+                state="missing", reason=f"{task.statistic} is not defined for its scores"
+            )
+        return TaskCell(float(value), ci95)
 
     def _draws(self) -> FloatArray | None:
         """Return every statistic, computed as in the draws, and on every draw.
@@ -544,7 +548,7 @@ class _Together:
                     drawn[column, row] = [values[0], *by_draw[order]]
         return drawn
 
-    def _drawn(self, task: Task, place: int) -> tuple[float, FloatArray] | None:
+    def _drawn(self, task: ComparedTask, place: int) -> tuple[float, FloatArray] | None:
         """Return a metric's statistic and its values on every draw; None without draws."""
         comparison = self.comparisons[task.benchmark]
         if task.statistic == "acc_eq":
@@ -615,20 +619,20 @@ class _Together:
             gaps[row] = [swaps.observed(), *swaps.gaps(swapped)]
         return gaps
 
-    def _by_source(self, task: Task) -> bool:
+    def _by_source(self, task: ComparedTask) -> bool:
         """Return True if sources are swapped because there are too few systems."""
         benchmark = self.comparisons[task.benchmark].benchmark
         few = benchmark.places or len(benchmark.corpus.names) < LEAST_UNITS
         return few and task.level == "sentence"
 
-    def _units(self, task: Task) -> list[str]:
+    def _units(self, task: ComparedTask) -> list[str]:
         """Return the names of the units that are swapped: systems or sources."""
         benchmark = self.comparisons[task.benchmark].benchmark
         if not self._by_source(task):
             return list(benchmark.corpus.names)
         return [f"{text} {times}" for text, times in _source_keys(benchmark)]
 
-    def _swaps(self, task: Task, one: int, two: int) -> Swaps:
+    def _swaps(self, task: ComparedTask, one: int, two: int) -> Swaps:
         """Return a task with two of the metrics that were compared on its benchmark."""
         comparison = self.comparisons[task.benchmark]
         study, tables = comparison.study, comparison.tables
@@ -649,7 +653,7 @@ class _Together:
     def _judged_tasks(self) -> dict[str, _JudgedTask]:
         return {}
 
-    def _judged(self, task: Task) -> _JudgedTask:
+    def _judged(self, task: ComparedTask) -> _JudgedTask:
         """Return the judged pairs of a task, and every metric's scores of both sides."""
         comparison = self.comparisons[task.benchmark]
         study, tables = comparison.study, comparison.tables
@@ -676,13 +680,13 @@ class _Together:
         if self._by_source(task):
             units, size = (source, source), len(benchmark.corpus)
         ties = "calibrated" if by_group else study.settings.ties
-        return Judged(preference, *units, size, group, ties, by_group), sides
+        return JudgedPairs(preference, *units, size, group, ties, by_group), sides
 
 
-_JudgedTask = tuple[Judged, list[tuple[FloatArray, FloatArray]]]
+_JudgedTask = tuple[JudgedPairs, list[tuple[FloatArray, FloatArray]]]
 
 
-def _segments(comparison: Comparison) -> list[Row]:
+def _segments(comparison: Comparison) -> list[AgreementRow]:
     """Return the rows of the overall aspect at the segment level, metrics first, in their order."""
     return [row for row in comparison.segments if row.human == comparison.benchmark.overall]
 

@@ -117,7 +117,7 @@ Swaps = CorrelationSwaps | PairSwaps
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPairs:
     """Judged pairs of corrections.
 
     Attributes:
@@ -139,7 +139,9 @@ class Judged:
     by_group: bool = False
 
 
-def judged_swaps(judged: Judged, one: Sequence[FloatArray], two: Sequence[FloatArray]) -> PairSwaps:
+def judged_swaps(
+    judged: JudgedPairs, one: Sequence[FloatArray], two: Sequence[FloatArray]
+) -> PairSwaps:
     """Return an accuracy of two metrics under swaps, over the pairs that both scored.
 
     Args:

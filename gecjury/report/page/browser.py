@@ -19,13 +19,13 @@ from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
 from gecjury.report.page.tables import headings
-from gecjury.report.words import FAMILY_NAMES, Answer
+from gecjury.report.words import FAMILY_NAMES, ComparisonWords
 
 Fate = Literal["equal", "delete", "insert"]
 
 
 @dataclass(frozen=True)
-class Part:
+class WordRun:
     """Adjacent words of a correction that were all kept, deleted or inserted.
 
     Attributes:
@@ -43,7 +43,7 @@ _COMPARED = 4_000_000
 """Most pairs of words to compare: the time grows with them, and even more with repeated words."""
 
 
-def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> list[Part]:
+def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> list[WordRun]:
     """Return a correction with its deleted and inserted words, in reading order."""
     old, new = source.split(), correction.split()
     if len(old) * len(new) > _COMPARED:
@@ -57,7 +57,7 @@ def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> li
     return parts_of([*pieces, ("equal", old[done:])], language)
 
 
-def parts_of(pieces: Sequence[tuple[Fate, Sequence[str]]], language: Language) -> list[Part]:
+def parts_of(pieces: Sequence[tuple[Fate, Sequence[str]]], language: Language) -> list[WordRun]:
     """Return runs of words as parts, separated as the language separates the adjacent words."""
     filled = [(kind, words) for kind, words in pieces if words]
     parts = []
@@ -66,12 +66,12 @@ def parts_of(pieces: Sequence[tuple[Fate, Sequence[str]]], language: Language) -
         if place < len(filled):
             last, first = words[-1], filled[place][1][0]
             gap = language.shown(f"{last} {first}")[len(last) : -len(first)]
-        parts.append(Part(kind, language.shown(" ".join(words)), gap))
+        parts.append(WordRun(kind, language.shown(" ".join(words)), gap))
     return parts
 
 
 def sentence_browser(
-    sentences: Sequence[SentenceView], metrics: Sequence[str], answer: Answer, budget: int
+    sentences: Sequence[SentenceView], metrics: Sequence[str], answer: ComparisonWords, budget: int
 ) -> list[Markup]:
     """Return sentences as foldable blocks, in the order given.
 
@@ -96,7 +96,7 @@ def sentence_browser(
     return blocks
 
 
-def _block(sentence: SentenceView, metrics: Sequence[str], answer: Answer) -> Markup:
+def _block(sentence: SentenceView, metrics: Sequence[str], answer: ComparisonWords) -> Markup:
     value, views = sentence.disagreement, answer.views
     language = answer.comparison.benchmark.corpus.language
     judged = [view for view in views if any(c.preferred.get(view) for c in sentence.corrections)]

@@ -17,6 +17,7 @@ from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
 from gecjury.report.page.svg import intervals
 from gecjury.report.result import OPENING, Result, Table
+from gecjury.report.table import Sentences
 from gecjury.report.tables import shown_cells
 from gecjury.report.words import Statement
 from gecjury.stats.catalogue import statistic
@@ -85,10 +86,6 @@ def pieces_of(marked: str) -> list[Piece]:
         pieces.append(Piece(edit[0], _KINDS.get(sign, "edit"), old, new, sign or ""))
         done = edit.end()
     return [piece for piece in (*pieces, Piece(marked[done:])) if piece.text]
-
-
-Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
-"""Sentences by group: a line on each, and its versions by name, with their edits marked."""
 
 
 @dataclass(frozen=True, kw_only=True)

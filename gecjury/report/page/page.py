@@ -27,7 +27,7 @@ from gecjury.report.page.plots import overviews, pairs, scatters
 from gecjury.report.page.sections import audit_section, level_sections
 from gecjury.report.page.tables import extents_of, family_table, significance_table
 from gecjury.report.tables import plain
-from gecjury.report.words import BESIDE, CAN_WAIT, FAMILY_NAMES, VIEWS, Answer, Statement
+from gecjury.report.words import BESIDE, CAN_WAIT, FAMILY_NAMES, VIEWS, ComparisonWords, Statement
 from gecjury.scoring.registry import paper_of
 
 # The whole page stays below 3 MB; sentences fill the space that tables and figures leave.
@@ -66,7 +66,7 @@ class Section:
     content: Markup
 
 
-def comparison_page(answer: Answer, document: Mapping[str, Any]) -> str:
+def comparison_page(answer: ComparisonWords, document: Mapping[str, Any]) -> str:
     """Return a comparison as one page to read and share.
 
     Args:
@@ -86,7 +86,7 @@ def comparison_page(answer: Answer, document: Mapping[str, Any]) -> str:
     )
 
 
-def sections(answer: Answer, budget: int) -> list[Section]:
+def sections(answer: ComparisonWords, budget: int) -> list[Section]:
     """Return the sections of a comparison that have content, in at most `budget` bytes."""
     content: dict[str, Markup | None] = {
         "summary": _summary(answer),
@@ -108,7 +108,7 @@ def sections(answer: Answer, budget: int) -> list[Section]:
     ]
 
 
-def _header(answer: Answer) -> dict[str, Any]:
+def _header(answer: ComparisonWords) -> dict[str, Any]:
     """Return the values for the part above the table of contents."""
     benchmark = answer.comparison.benchmark
     name, references = answer.shown(benchmark.name), answer.shown(str(benchmark.references))
@@ -140,7 +140,7 @@ def card(heading: str, items: Sequence[Statement], careful: bool = False) -> dic
     return {"heading": heading, **shown, "careful": careful}
 
 
-def _summary(answer: Answer) -> Markup:
+def _summary(answer: ComparisonWords) -> Markup:
     cards, views = [], answer.views
     # Verdicts on edits belong with the edit-based judgments.
     place = "edit" if "edit" in views else next(iter(views), "")
@@ -163,7 +163,7 @@ def _consensus(comparison: Comparison, view: View) -> Consensus | None:
     return consensus(tables, study.parts(view), camps(tables)) if judged else None
 
 
-def _careful(answer: Answer) -> list[Statement]:
+def _careful(answer: ComparisonWords) -> list[Statement]:
     """Return the cautions; under `Notes` those of the benchmark come first."""
     topics: dict[str, list[str]] = {}
     for caution in answer.comparison.cautions:
@@ -182,7 +182,7 @@ def _careful(answer: Answer) -> list[Statement]:
 _FIRST = ("r", "spa", "accuracy", "interval", "people")
 
 
-def _metrics(answer: Answer) -> Markup | None:
+def _metrics(answer: ComparisonWords) -> Markup | None:
     """Return the tables of all metrics by view; None if only single edits were compared."""
     results = answer.comparison.results
     if not results:
@@ -202,7 +202,7 @@ def _metrics(answer: Answer) -> Markup | None:
     )
 
 
-def _significance(answer: Answer) -> Markup | None:
+def _significance(answer: ComparisonWords) -> Markup | None:
     uncertainty = answer.comparison.uncertainty
     tests, tables = uncertainty.tests if uncertainty else {}, []
     level = answer.comparison.settings.resampling.level
@@ -219,7 +219,7 @@ def _significance(answer: Answer) -> Markup | None:
     return render("tabled", note=note, terms={}, listed=tables, folded="All p-values")
 
 
-def _sentences(answer: Answer, budget: int) -> Markup | None:
+def _sentences(answer: ComparisonWords, budget: int) -> Markup | None:
     comparison = answer.comparison
     tables, benchmark = comparison.tables, comparison.benchmark
     if not tables:
@@ -245,7 +245,7 @@ def _sentences(answer: Answer, budget: int) -> Markup | None:
     )
 
 
-def _settings(answer: Answer) -> Markup:
+def _settings(answer: ComparisonWords) -> Markup:
     comparison = answer.comparison
     benchmark, settings = comparison.benchmark, comparison.settings
     how, names = settings.resampling, answer.names

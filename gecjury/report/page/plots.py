@@ -13,7 +13,7 @@ from gecjury.metaeval.people import PEOPLE
 from gecjury.report.page.markup import render
 from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter
 from gecjury.report.page.tables import pair_matrix
-from gecjury.report.words import VIEWS, Answer
+from gecjury.report.words import VIEWS, ComparisonWords
 
 
 def _heading(view: str, views: Sequence[str]) -> str:
@@ -21,7 +21,7 @@ def _heading(view: str, views: Sequence[str]) -> str:
     return VIEWS[view].capitalize() if len(views) > 1 else ""
 
 
-def overviews(answer: Answer) -> list[tuple[str, str, Markup]]:
+def overviews(answer: ComparisonWords) -> list[tuple[str, str, Markup]]:
     """Return plots of all metrics with their level and judgments, the system level first."""
     plots = []
     for (level, view), (key, ranked) in answer.rankings.items():
@@ -43,7 +43,7 @@ def overviews(answer: Answer) -> list[tuple[str, str, Markup]]:
     return plots
 
 
-def scatters(answer: Answer) -> Markup | None:
+def scatters(answer: ComparisonWords) -> Markup | None:
     """Return a scatter plot for each metric and view that has human scores."""
     comparison, groups = answer.comparison, []
     names = [answer.shown(name) for name in comparison.benchmark.corpus.names]
@@ -72,7 +72,7 @@ def scatters(answer: Answer) -> Markup | None:
     return render("panels", note=note, groups=groups) if groups else None
 
 
-def pairs(answer: Answer) -> Markup | None:
+def pairs(answer: ComparisonWords) -> Markup | None:
     """Return a matrix of sentence accuracy by pair of systems for each metric and view.
 
     For more than `MOST_NAMED` systems a sentence replaces the matrix.

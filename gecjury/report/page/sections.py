@@ -17,12 +17,12 @@ from gecjury.report.audit import audit_sentences
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.tables import Cell, PageTable, figure_table, headings, measure_cell
-from gecjury.report.words import BESIDE, Answer
+from gecjury.report.words import BESIDE, ComparisonWords
 from gecjury.stats.figure import Figure
 
 
 @dataclass(frozen=True)
-class _Level:
+class _LevelSection:
     """A level of figures on single items, as a section shows it.
 
     Attributes:
@@ -43,21 +43,21 @@ class _Level:
 
 
 _LEVELS = {
-    "edits": _Level(
+    "edits": _LevelSection(
         "edit",
         "Single edits",
         "Metrics’ credit for edits against annotators’ verdicts.",
         "edits",
         terms=("auc", "ap", "threshold"),
     ),
-    "ratings": _Level(
+    "ratings": _LevelSection(
         "rating",
         "Ratings",
         "Correlation of the scores of single corrections with their mean ratings, −1 to 1.",
         "corrections",
         "aspect",
     ),
-    "segments": _Level(
+    "segments": _LevelSection(
         "segment",
         "Segment level",
         "acc_eq: share of the pairs of corrections of one source on which metric and people agree, "
@@ -65,7 +65,7 @@ _LEVELS = {
         "pairs",
         "human",
     ),
-    "labels": _Level(
+    "labels": _LevelSection(
         "label",
         "Labels",
         "AUC: how often a good correction scores above a bad one; ties count one half.",
@@ -90,7 +90,7 @@ def level_sections(figures: Sequence[Figure]) -> dict[str, Markup]:
     return content
 
 
-def audit_section(answer: Answer) -> Markup | None:
+def audit_section(answer: ComparisonWords) -> Markup | None:
     """Return the biases of the judges; None if none was compared."""
     biases = answer.comparison.biases
     if not biases:
@@ -109,7 +109,7 @@ def audit_section(answer: Answer) -> Markup | None:
     return render("tabled", note=note, terms={}, listed=listed, folded="")
 
 
-def _table(about: _Level, figures: Sequence[Figure]) -> PageTable:
+def _table(about: _LevelSection, figures: Sequence[Figure]) -> PageTable:
     """Return a table of the figures of a level, one column per statistic."""
     statistics = [(about.level, key) for key in LEVELS[about.level]]
     # All figures of a row are based on the same items, so any of them gives the counts.

@@ -14,13 +14,13 @@ from gecjury.core.wording import bare_p, number
 from gecjury.metaeval.audit import Audit
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
 from gecjury.metaeval.uncertainty import Significance
-from gecjury.report.words import BESIDE, EXTENTS, FAMILY_NAMES, PROPER, Answer
+from gecjury.report.words import BESIDE, EXTENTS, FAMILY_NAMES, PROPER, ComparisonWords
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
 
 Heading = tuple[str, str]
 """The heading of a column and its CSS classes; `n` is for numbers, sorted descending first."""
-Statistic = tuple[str, str]
+HeadedStatistic = tuple[str, str]
 """A level, and the name of a figure there."""
 
 # Clusters are labels and few ties are not an advantage, so neither column has a best value.
@@ -112,7 +112,7 @@ def measure_cell(
 def figure_table(
     label: str,
     figures: Iterable[Figure],
-    statistics: Sequence[Statistic],
+    statistics: Sequence[HeadedStatistic],
     more: Mapping[str, Mapping[tuple[str, str], Cell]],
     human: str = "",
     ranked: bool = False,
@@ -130,7 +130,7 @@ def figure_table(
     """
     # The figures of a metric and kind of judgments form a row. The cluster of a level, which all
     # its figures share, is shown as if it were a figure.
-    rows: dict[tuple[str, str], dict[Statistic, Figure]] = {}
+    rows: dict[tuple[str, str], dict[HeadedStatistic, Figure]] = {}
     for figure in figures:
         row = rows.setdefault((figure.metric, figure.human), {})
         row[figure.level, figure.statistic] = figure
@@ -139,7 +139,7 @@ def figure_table(
             row[figure.level, "cluster"] = cluster
     metrics = [row for row in rows.values() if _family(row) not in BESIDE]
     # A column is shown if a metric has a value there: chance alone leaves nothing to compare.
-    best: dict[Statistic, float | None] = {}
+    best: dict[HeadedStatistic, float | None] = {}
     for key in statistics:
         values = [value for row in metrics if not math.isnan(value := _value(row, key))]
         if values:
@@ -165,15 +165,15 @@ def figure_table(
     return replace(table, groups=groups, caption=caption, spoken=True)
 
 
-def _family(row: Mapping[Statistic, Figure]) -> str:
+def _family(row: Mapping[HeadedStatistic, Figure]) -> str:
     return next(iter(row.values())).family
 
 
-def _value(row: Mapping[Statistic, Figure], key: Statistic) -> float:
+def _value(row: Mapping[HeadedStatistic, Figure], key: HeadedStatistic) -> float:
     return row[key].value if key in row else math.nan
 
 
-def _place(row: Mapping[Statistic, Figure]) -> tuple[int, str, float]:
+def _place(row: Mapping[HeadedStatistic, Figure]) -> tuple[int, str, float]:
     """Return the key that sorts rows by family, the best of each first."""
     family, value = _family(row), _value(row, ("system", "pearson"))
     if math.isnan(value):
@@ -185,7 +185,9 @@ def _place(row: Mapping[Statistic, Figure]) -> tuple[int, str, float]:
     return position, family, math.inf if math.isnan(value) else -value
 
 
-def _figure_cell(row: Mapping[Statistic, Figure], key: Statistic, best: float | None) -> Cell:
+def _figure_cell(
+    row: Mapping[HeadedStatistic, Figure], key: HeadedStatistic, best: float | None
+) -> Cell:
     value = _value(row, key)
     if key[1] == "cluster":
         return replace(measure_cell(value, digits=0), css="n cluster")
@@ -195,7 +197,7 @@ def _figure_cell(row: Mapping[Statistic, Figure], key: Statistic, best: float | 
     return measure_cell(value, (figure.low, figure.high) if figure else None, best=best)
 
 
-def family_table(answer: Answer, view: str) -> PageTable:
+def family_table(answer: ComparisonWords, view: str) -> PageTable:
     """Return all metrics against one view of the human judgments, with chance and people below."""
     wanted = [("system", key) for key in (*SYSTEM_STATISTICS, "cluster")]
     wanted += [("sentence", key) for key in (*SENTENCE_STATISTICS, "cluster", "tied_share")]

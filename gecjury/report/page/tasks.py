@@ -13,7 +13,7 @@ from markupsafe import Markup
 from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.core.runtime import __version__
 from gecjury.core.wording import bare_p, number, shortly
-from gecjury.metaeval.tasks.comparison import Task, TaskComparison
+from gecjury.metaeval.tasks.comparison import ComparedTask, TaskComparison
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
 from gecjury.report.page.svg import intervals
@@ -26,7 +26,7 @@ from gecjury.report.page.tables import (
 )
 from gecjury.report.tables import plain
 from gecjury.report.tasks import absences, best_first, task_document, tasks_verdict
-from gecjury.report.words import VIEWS, Answer, Statement
+from gecjury.report.words import VIEWS, ComparisonWords, Statement
 from gecjury.scoring.options import short_names
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
@@ -80,7 +80,7 @@ def tasks_page(
     )
 
 
-def _named(task: Task) -> tuple[str, str]:
+def _named(task: ComparedTask) -> tuple[str, str]:
     """Return a task's benchmark and its level, as people call them."""
     view = f"{VIEWS[task.human]}, " if task.views > 1 else ""
     return _called(task.benchmark), f"{view}{task.level} level"
@@ -180,7 +180,7 @@ def _tests(compared: TaskComparison, names: dict[str, str]) -> Markup | None:
 def _benchmarks(compared: TaskComparison) -> Markup:
     parts = []
     for name, comparison in compared.comparisons.items():
-        answer, listed = Answer(comparison), []
+        answer, listed = ComparisonWords(comparison), []
         for view in answer.views:
             heading = VIEWS[view].capitalize() if len(answer.views) > 1 else ""
             listed.append(replace(family_table(answer, view), heading=heading))

@@ -113,7 +113,7 @@ def scored_pair(table: ScoreTable, corpus: Corpus, damaged: Damaged) -> ScoredPa
     )
 
 
-Verdict = Literal["prefers the damage", "does not see it", "sees it", "undecided"]
+DamageVerdict = Literal["prefers the damage", "does not see it", "sees it", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Effect:
     after: float
     outranks: int
     outranks_source: int
-    verdict: Verdict
+    verdict: DamageVerdict
 
 
 def effect(attack: str, pairs: Sequence[ScoredPair], weights: FloatArray) -> Effect:
@@ -191,7 +191,7 @@ def effect(attack: str, pairs: Sequence[ScoredPair], weights: FloatArray) -> Eff
     )
 
 
-def _verdict(equal: float, net: tuple[float, float]) -> Verdict:
+def _verdict(equal: float, net: tuple[float, float]) -> DamageVerdict:
     if equal > 0.5:
         return "does not see it"
     if net[0] > 0:

@@ -53,7 +53,7 @@ class Victim:
         return tuple(int(row) for row in likeness.argmax(axis=1))
 
 
-Damage: TypeAlias = "Callable[[Victim, int, np.random.Generator], str]"
+TextDamage: TypeAlias = "Callable[[Victim, int, np.random.Generator], str]"
 """A function that returns the damaged text of a row."""
 
 
@@ -68,7 +68,7 @@ class Perturbation:
 
     name: str
     summary: str
-    damage: Damage
+    damage: TextDamage
     for_judges: bool = False
 
 
@@ -88,7 +88,7 @@ def perturb(what: Perturbation, victim: Victim, *, seed: int = 0) -> tuple[str, 
     return tuple(damaged)
 
 
-def _words(change: Callable[[str], str]) -> Damage:
+def _words(change: Callable[[str], str]) -> TextDamage:
     """Return damage that changes some of the words."""
 
     def damage(victim: Victim, row: int, rng: np.random.Generator) -> str:
@@ -102,7 +102,7 @@ def _words(change: Callable[[str], str]) -> Damage:
     return damage
 
 
-def _append(text: str) -> Damage:
+def _append(text: str) -> TextDamage:
     return lambda victim, row, rng: f"{victim.lines[row]} {text}".lstrip()
 
 

@@ -17,7 +17,7 @@ from gecjury.core.settings import option
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs
-from gecjury.studies.made_up import Made, MadeUp, notes_of
+from gecjury.studies.made_up import MadeTexts, MadeUp, notes_of
 from gecjury.studies.study import Work, function_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Attack(MadeUp["list[Damaged]"]):
             if name not in work.corpus.systems:
                 raise OptionError(f"--system {name!r}: {nearest(name, work.corpus.names)}")
 
-    def make(self, work: Work) -> Made[list[Damaged]]:
+    def make(self, work: Work) -> MadeTexts[list[Damaged]]:
         """Damage the outputs of the chosen systems with every perturbation."""
         from gecjury.studies.attack.effects import attack_corpora, damage
 

@@ -17,7 +17,12 @@ from gecjury.report.verdict import Ranked
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.choices import FEWEST_LABELS
 from gecjury.studies.estimate.labels import Labels
-from gecjury.studies.estimate.prediction_powered import Interval, Moments, Outputs, filled
+from gecjury.studies.estimate.prediction_powered import (
+    EstimateInterval,
+    JudgedOutputs,
+    Moments,
+    filled,
+)
 
 _ODD = 3.3  # standard errors; beyond them, labelled outputs were hardly drawn at random
 
@@ -35,8 +40,8 @@ class Estimated:
     """
 
     names: tuple[str, ...]
-    powered: Interval
-    alone: Interval
+    powered: EstimateInterval
+    alone: EstimateInterval
     labelled: int
     more: dict[str, Any]
 
@@ -109,7 +114,7 @@ def estimates_of(
     if missing := int(np.isnan(scores).sum()):
         notes.append(f"{metric}: {missing} outputs without a score get the mean score")
     outputs = {
-        system: Outputs(drawn[system], predictions[system], labels.scale)
+        system: JudgedOutputs(drawn[system], predictions[system], labels.scale)
         for system in np.flatnonzero(enough).tolist()
     }
     moments = {system: Moments.of(one) for system, one in outputs.items()}
@@ -119,7 +124,7 @@ def estimates_of(
     systems = {}
     for system, one in moments.items():
         # With all scores as labels, this is the mean score with its interval.
-        scored = Moments.of(Outputs(predictions[system], predictions[system]))
+        scored = Moments.of(JudgedOutputs(predictions[system], predictions[system]))
         alone = scored.alone(confidence)
         more = {
             "metric_alone": alone.value,

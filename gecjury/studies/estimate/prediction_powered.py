@@ -25,7 +25,7 @@ _ROUNDING = 1e-12  # rounding error of sums of equal labels
 
 
 @dataclass(frozen=True)
-class Outputs:
+class JudgedOutputs:
     """The outputs of one system, one for each source.
 
     Attributes:
@@ -45,7 +45,7 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class Interval:
+class EstimateInterval:
     """An estimate with its interval.
 
     Attributes:
@@ -135,7 +135,7 @@ class Moments:
     unseen: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
-    def of(cls, first: Outputs, second: Outputs | None = None) -> Moments:
+    def of(cls, first: JudgedOutputs, second: JudgedOutputs | None = None) -> Moments:
         """Return the means of one system's outputs, or their difference from a second system's.
 
         Args:
@@ -185,11 +185,11 @@ class Moments:
         covariance = float(self.labels.parts @ self.control.parts)
         return covariance / (square + self.unseen[1]) if square > 0 else 0.0
 
-    def alone(self, confidence: float = 0.95) -> Interval:
+    def alone(self, confidence: float = 0.95) -> EstimateInterval:
         """Return the mean label of the labelled outputs with its interval."""
         return self._interval(0.0, confidence)
 
-    def estimate(self, confidence: float = 0.95) -> Interval:
+    def estimate(self, confidence: float = 0.95) -> EstimateInterval:
         """Return the mean label by PPI++, mean label − λ · control, with its interval.
 
         With λ tuned this is the regression estimator of double sampling. λ may have any size and
@@ -202,7 +202,7 @@ class Moments:
         helped = self._interval(self.tuned, confidence)
         return helped if helped.gain > 1 and helped.width < alone.width else alone
 
-    def _interval(self, weight: float, confidence: float) -> Interval:
+    def _interval(self, weight: float, confidence: float) -> EstimateInterval:
         """Return the estimate with a weight: a mean with Wilson's interval, or a difference.
 
         Wilson's interval is that of as many 0/1 labels as have the same variance; for 0/1 labels
@@ -237,7 +237,7 @@ class Moments:
             middle, half = _wilson((value - low) / span, self._size * gain, quantile)
             middle, half = low + middle * span, half * span
         bounds = max(low, min(middle - half, value)), min(high, max(middle + half, value))
-        return Interval(value, *bounds, error, weight, gain)
+        return EstimateInterval(value, *bounds, error, weight, gain)
 
     @property
     def _size(self) -> float:

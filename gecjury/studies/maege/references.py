@@ -47,7 +47,7 @@ Abend (2018); these and the two official ones; and all ten with Sakaguchi et al.
 
 
 @dataclass(frozen=True)
-class References:
+class ChainReferences:
     """A set of references that texts are scored against."""
 
     name: str
@@ -123,7 +123,7 @@ def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
 
 def named_references(
     name: str, corpus: Annotated, *, named: bool, runtime: Runtime
-) -> tuple[References, ...]:
+) -> tuple[ChainReferences, ...]:
     """Return the requested references: one set for all chains, or one for each annotator's.
 
     Args:
@@ -160,10 +160,10 @@ def named_references(
         for path in folder.paths(REFERENCE_SETS[chosen], wanted_by="seeda").values()
         for version in read_versions(path, overlaps="keep")
     )
-    return (References(chosen, tuple(versions)),)
+    return (ChainReferences(chosen, tuple(versions)),)
 
 
-def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
+def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> ChainReferences:
     """Return the full corrections of some annotators."""
     from gecjury.corpus.corpus import Version
 
@@ -175,7 +175,7 @@ def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
             for source, own in zip(corpus.sources, edits, strict=True)
         )
         versions.append(Version(tuple(lines), edits))
-    return References("annotators", tuple(versions))
+    return ChainReferences("annotators", tuple(versions))
 
 
 def gold_block(source: str, sets: Sequence[Sequence[Edit]]) -> M2Sentence:

@@ -14,19 +14,19 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.stats.counts import defined_mean
-from gecjury.studies.made_up import Made, Scored
+from gecjury.studies.made_up import MadeTexts, ScoredTexts
 from gecjury.studies.maege.chains import Annotated, Chain, Sampled
-from gecjury.studies.maege.references import References, gold_block
+from gecjury.studies.maege.references import ChainReferences, gold_block
 
-Key = tuple[int, int, str, str]
+ChainKey = tuple[int, int, str, str]
 """A text to score: sentence, number of the reference set, source shown, text."""
 
-Cells = Mapping[Key, tuple[int, int]]
+Cells = Mapping[ChainKey, tuple[int, int]]
 """The system and the row of each text in a corpus."""
 
 
 @dataclass(frozen=True)
-class Pool:
+class TextPool:
     """All texts of all draws.
 
     Attributes:
@@ -35,7 +35,7 @@ class Pool:
 
     annotated: Annotated
     draws: Sequence[Sampled]
-    references: Sequence[References]
+    references: Sequence[ChainReferences]
     language: Language = ENGLISH
 
     @property
@@ -43,12 +43,12 @@ class Pool:
         """The references, as people see them."""
         return self.references[0].name if len(self.references) == 1 else "other annotators"
 
-    def of_chain(self, chain: Chain) -> list[Key]:
+    def of_chain(self, chain: Chain) -> list[ChainKey]:
         """Return the keys of a chain's texts."""
         reference_set = chain.annotator % len(self.references)
         return [(chain.sentence, reference_set, chain.source, text) for text in chain.texts]
 
-    def of_corpora(self, draw: Sampled) -> Iterator[list[Key]]:
+    def of_corpora(self, draw: Sampled) -> Iterator[list[ChainKey]]:
         """Yield the keys of each corpus' texts."""
         for texts in draw.corpora:
             yield [
@@ -57,13 +57,13 @@ class Pool:
             ]
 
     @cached_property
-    def keys(self) -> list[Key]:
+    def keys(self) -> list[ChainKey]:
         """The distinct texts, sorted."""
         of_chains = (self.of_chain(chain) for draw in self.draws for chain in draw.chains)
         of_corpora = (keys for draw in self.draws for keys in self.of_corpora(draw))
         return sorted({key for lists in (of_chains, of_corpora) for keys in lists for key in keys})
 
-    def made(self, runtime: Runtime) -> Made[Cells]:
+    def made(self, runtime: Runtime) -> MadeTexts[Cells]:
         """Return a function that gives the corpus that a metric scores."""
         return lambda scorer: [self.corpus(scorer.joint, "gold" in scorer.needs, runtime)]
 
@@ -77,7 +77,7 @@ class Pool:
                 is not the one that they correct, edits are extracted with ERRANT.
         """
         # Texts side by side share one source and one set of references.
-        rows: dict[tuple[object, ...], list[Key]] = {}
+        rows: dict[tuple[object, ...], list[ChainKey]] = {}
         for key in self.keys:
             rows.setdefault(key[:3] if wide else key, []).append(key)
         lines = list(rows.values())
@@ -105,7 +105,7 @@ class Pool:
         return corpus, cells
 
     def _gold(
-        self, first: Sequence[Key], references: Sequence[Version], runtime: Runtime
+        self, first: Sequence[ChainKey], references: Sequence[Version], runtime: Runtime
     ) -> tuple[M2Sentence, ...]:
         """Return gold blocks: from M2 if they belong to the source shown, otherwise extracted."""
         gold: dict[int, M2Sentence] = {}
@@ -134,8 +134,8 @@ class PoolScores:
         corpora: for each draw, the scores of its corpora.
     """
 
-    pool: Pool
-    values: Mapping[Key, float]
+    pool: TextPool
+    values: Mapping[ChainKey, float]
     corpora: Sequence[FloatArray]
 
     @property
@@ -149,7 +149,7 @@ class PoolScores:
         return [np.array([self.values[key] for key in of_chain]) for of_chain in keys]
 
 
-def pool_scores(scored: Scored[Cells], pool: Pool, *, mean: bool = False) -> PoolScores:
+def pool_scores(scored: ScoredTexts[Cells], pool: TextPool, *, mean: bool = False) -> PoolScores:
     """Return the scores of texts and of corpora, which are computed from the texts' statistics.
 
     Args:
@@ -160,7 +160,7 @@ def pool_scores(scored: Scored[Cells], pool: Pool, *, mean: bool = False) -> Poo
     sentences = settled(table.sentences)
     values = {key: float(sentences[cell]) for key, cell in cells.items()}
 
-    def score(keys: Sequence[Key]) -> float:
+    def score(keys: Sequence[ChainKey]) -> float:
         if mean or scored.scorer.joint:
             return float(defined_mean(np.array([values[key] for key in keys]), 0))
         rows = [cells[key][1] for key in keys]

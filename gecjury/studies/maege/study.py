@@ -23,8 +23,8 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.report.result import Column, Result, Table
-from gecjury.studies.inputs import Inputs, Need, Parser, language_from
-from gecjury.studies.made_up import Made, MadeUp, notes_of
+from gecjury.studies.inputs import Inputs, Need, OptionParser, language_from
+from gecjury.studies.made_up import MadeTexts, MadeUp, notes_of
 from gecjury.studies.maege.chains import MEANS, SourceChoice, annotated, sample
 from gecjury.studies.maege.references import (
     CORPORA,
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.core.arrays import FloatArray
     from gecjury.corpus.corpus import Corpus
-    from gecjury.studies.maege.scores import Cells, Pool, PoolScores
+    from gecjury.studies.maege.scores import Cells, PoolScores, TextPool
 
-CorpusScore = Literal["corpus", "mean"]
+ChainAggregate = Literal["corpus", "mean"]
 """The score of a corpus: the metric's corpus score, or the mean over its sentences, as in the
 released program."""
 
 
-class M2(Inputs):
+class AnnotatedM2(Inputs):
     """Texts with gold edits."""
 
     needs: ClassVar[tuple[Need, ...]] = ("data",)
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the files or corpora."""
         parser.add_argument(
             "inputs",
@@ -85,11 +85,11 @@ class Maege(MadeUp["Cells"]):
         sentences: use N sentences, drawn with the first seed.
     """
 
-    inputs: ClassVar[Inputs] = M2()
+    inputs: ClassVar[Inputs] = AnnotatedM2()
     new_texts: ClassVar[str] = "maege"
     references: ReferenceSet | None = None
     source: SourceChoice = "original"
-    aggregate: CorpusScore = "corpus"
+    aggregate: ChainAggregate = "corpus"
     by_type: bool = False
     seeds: int = option(3, metavar="K", least=1, most=10_000)
     sentences: int | None = option(None, metavar="N", least=1)
@@ -113,11 +113,11 @@ class Maege(MadeUp["Cells"]):
     def check(self, work: Work) -> None:
         """Refuse nothing, since the texts to score have not been drawn yet."""
 
-    def make(self, work: Work) -> Made[Cells]:
+    def make(self, work: Work) -> MadeTexts[Cells]:
         """Draw the texts of chains and corpora."""
         return self.draw(work).made(work.runtime)
 
-    def draw(self, work: Work) -> Pool:
+    def draw(self, work: Work) -> TextPool:
         """Draw chains and corpora, and find their references.
 
         Raises:
@@ -127,7 +127,7 @@ class Maege(MadeUp["Cells"]):
         """
         import numpy as np
 
-        from gecjury.studies.maege.scores import Pool
+        from gecjury.studies.maege.scores import TextPool
 
         texts = work.corpus
         if texts.gold is None:
@@ -149,7 +149,7 @@ class Maege(MadeUp["Cells"]):
             sample(usable, np.random.default_rng(seed), source=self.source)
             for seed in range(self.seed, self.seed + self.seeds)
         )
-        return Pool(usable, draws, references, texts.language)
+        return TextPool(usable, draws, references, texts.language)
 
     def run(self, work: Work) -> Result:
         """Score the drawn texts and compare the scores with the known orders.
@@ -189,7 +189,7 @@ class Maege(MadeUp["Cells"]):
         language = pool.language.code
         return Result(tuple(tables), facts, notes, int(missing), (), language, title)
 
-    def _facts(self, work: Work, pool: Pool) -> dict[str, Any]:
+    def _facts(self, work: Work, pool: TextPool) -> dict[str, Any]:
         """Return what was drawn and how."""
         chains = pool.draws[0].chains
         return {
@@ -209,7 +209,7 @@ class Maege(MadeUp["Cells"]):
             "scored": len(pool.keys),
         }
 
-    def _how(self, pool: Pool) -> list[str]:
+    def _how(self, pool: TextPool) -> list[str]:
         """Return notes on what was drawn and scored."""
         chains = pool.draws[0].chains
         left = "; ".join(f"{count} {reason}" for reason, count in pool.annotated.left_out.items())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.runtime import Runtime
-from gecjury.studies.inputs import Inputs, Need, Parser
+from gecjury.studies.inputs import Inputs, Need, OptionParser
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -30,7 +30,7 @@ class TrainingTexts(Inputs):
     needs: ClassVar[tuple[Need, ...]] = ("data",)
     meaning: str
 
-    def declare(self, parser: Parser) -> None:
+    def declare(self, parser: OptionParser) -> None:
         """Declare the names."""
         parser.add_argument("inputs", nargs="+", metavar="DATA", help=self.meaning)
 

@@ -10,7 +10,7 @@ from gecjury.refless.training.recipe import DetectorRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
-from gecjury.studies.making.training import BASE, Effort, Training, recipes_text
+from gecjury.studies.making.training import BASE, Training, TrainingEffort, recipes_text
 
 if TYPE_CHECKING:
     from gecjury.refless.training.detection import DetectorJob
@@ -22,7 +22,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detector(DetectorRecipe, Training):
+class TrainDetector(DetectorRecipe, Training):
     """An encoder that detects wrong tokens, as a start for SOME and IMPARA.
 
     Attributes:
@@ -59,7 +59,7 @@ examples:
             **common,
         )
 
-    def effort(self, job: DetectorJob) -> Effort:
+    def effort(self, job: DetectorJob) -> TrainingEffort:
         """Return the sentences of both parts."""
         from gecjury.refless.training.detection import with_dev
 
@@ -67,7 +67,7 @@ examples:
         text = with_dev(job.text, settings.seed)
         parts = [{"part": part, "sentences": len(rows)} for part, rows in vars(text).items()]
         learnt, read = settings.epochs * len(text.train), settings.epochs * len(text.dev)
-        return Effort(parts, [sentence.text for sentence in text.train], learnt, read)
+        return TrainingEffort(parts, [sentence.text for sentence in text.train], learnt, read)
 
     def train(self, job: DetectorJob) -> Result:
         """Train; the table has F0.5 and average precision on the dev part."""

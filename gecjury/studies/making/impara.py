@@ -13,8 +13,8 @@ from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import (
     BASE,
-    Effort,
     Training,
+    TrainingEffort,
     detection_effort,
     detection_origin,
     recipes_text,
@@ -41,7 +41,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Impara(RankerRecipe, Training):
+class TrainImpara(RankerRecipe, Training):
     """A ranker on parallel text.
 
     Attributes:
@@ -92,7 +92,7 @@ examples:
             **common,
         )
 
-    def effort(self, job: RankerJob) -> Effort:
+    def effort(self, job: RankerJob) -> TrainingEffort:
         """Return what the ranker reads: two sentences of each pair."""
         from gecjury.refless.training.impara import split_corrections
 
@@ -107,7 +107,7 @@ examples:
         learnt += 2 * epochs * wanted["train"]
         # Pairs are chosen by the vectors of their sentences.
         read += 2 * (epochs * wanted["dev"] + wanted["test"] + sum(wanted.values()))
-        return Effort(parts, [c.source for c in job.corrections], learnt, read)
+        return TrainingEffort(parts, [c.source for c in job.corrections], learnt, read)
 
     def train(self, job: RankerJob) -> Result:
         """Train; the table has the share of pairs in the right order, by part."""

@@ -12,14 +12,19 @@ from gecjury.refless.training.recipe import JudgeRecipe
 from gecjury.report.result import Result, Table
 from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
-from gecjury.studies.making.training import Effort, RatedTraining, figure_columns, recipes_text
+from gecjury.studies.making.training import (
+    RatedTraining,
+    TrainingEffort,
+    figure_columns,
+    recipes_text,
+)
 
 if TYPE_CHECKING:
     from gecjury.corpus.languages.language import Language
     from gecjury.judges.llm import GroupJudge
     from gecjury.judges.teaching import Rated
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.data.partial import Versions
+    from gecjury.refless.data.partial import PartialVersions
     from gecjury.refless.training.judge import JudgeJob, Lesson
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
@@ -36,7 +41,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judge(JudgeRecipe, RatedTraining):
+class TrainJudge(JudgeRecipe, RatedTraining):
     """A language model as judge of corrections, on ratings, rankings or stored replies.
 
     Attributes:
@@ -126,7 +131,7 @@ examples:
             **common,
         )
 
-    def effort(self, job: JudgeJob) -> Effort:
+    def effort(self, job: JudgeJob) -> TrainingEffort:
         """Return the questions of each part; the dev and test parts are also read untaught.
 
         After a first step about partly corrected sentences, the dev part is read once more.
@@ -142,7 +147,7 @@ examples:
         texts = [" ".join(m["content"] for m in lesson.messages) for lesson in asked]
         steps = {"ranking": ranking, **sizes} if ranking else sizes
         parts = [{"part": part, "questions": size} for part, size in steps.items()]
-        return Effort(parts, texts, ranking + epochs * sizes["train"], read, "next-word")
+        return TrainingEffort(parts, texts, ranking + epochs * sizes["train"], read, "next-word")
 
     def train(self, job: JudgeJob) -> Result:
         """Train; the table has the correlations before and after the training."""
@@ -175,7 +180,7 @@ examples:
 
     def _partly_corrected(
         self, material: Material, held: Annotations, language: Language
-    ) -> list[Versions]:
+    ) -> list[PartialVersions]:
         """Return versions of the sources of parallel text that are not in the held-out parts."""
         from gecjury.corpus.leakage import normalise
         from gecjury.refless.data.pairs import read_parallel
@@ -209,7 +214,7 @@ examples:
 
 
 def _ordered(
-    judge: GroupJudge, versions: Sequence[Versions], language: Language
+    judge: GroupJudge, versions: Sequence[PartialVersions], language: Language
 ) -> Iterator[Lesson]:
     """Yield questions about versions of sources, which have an order but no rating.
 

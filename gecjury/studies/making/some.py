@@ -16,8 +16,8 @@ from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import (
     BASE,
-    Effort,
     RatedTraining,
+    TrainingEffort,
     detection_effort,
     detection_origin,
     figure_columns,
@@ -29,7 +29,7 @@ from gecjury.studies.study import Work
 if TYPE_CHECKING:
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.training.job import Job
+    from gecjury.refless.training.job import JobSettings
 
 _BACKWARDS = (
     "--read-source without --within rates a correction by how bad its source was: on SEEDA such a "
@@ -68,7 +68,7 @@ name of the option. Options on the command line override them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Some(Recipe, RatedTraining):
+class TrainSome(Recipe, RatedTraining):
     """Regressors of grammaticality, fluency and meaning, or of quality, on rated sentences.
 
     Attributes:
@@ -106,10 +106,10 @@ examples:
         if len(work.data.names) > 1:
             raise OptionError("train some accepts one set of ratings; join the files first")
 
-    def job(self, material: Material, common: Mapping[str, Any]) -> Job:
+    def job(self, material: Material, common: Mapping[str, Any]) -> JobSettings:
         """Read ratings, and the text for error detection."""
         from gecjury.refless.data.rated_sets import SET_LANGUAGES
-        from gecjury.refless.training.job import Job
+        from gecjury.refless.training.job import JobSettings
         from gecjury.refless.training.model_card import shown_name
 
         (name,) = material.names
@@ -125,7 +125,7 @@ examples:
         typed = f" --recipe {self.recipe}" if self.recipe else ""
         named = self.detection
         detection = material.labelled_text(named, language.code) if named else None
-        return Job(
+        return JobSettings(
             data=data,
             split=_split(material, name, data),
             recipe=self.recipe_as(Recipe, language.code),
@@ -142,7 +142,7 @@ examples:
             **common,
         )
 
-    def effort(self, job: Job) -> Effort:
+    def effort(self, job: JobSettings) -> TrainingEffort:
         """Return what the models read: the texts, and for meaning or quality their sources."""
         from gecjury.refless.data.annotations import PAIRED
 
@@ -162,9 +162,9 @@ examples:
         for part, rows in zip(parts, vars(job.split).values(), strict=True):
             counts = Counter(job.data.groups()[rows].tolist()).values()
             part["pairs"] = sum(count * (count - 1) // 2 for count in counts)
-        return Effort(parts, job.data.outputs, learnt, read)
+        return TrainingEffort(parts, job.data.outputs, learnt, read)
 
-    def train(self, job: Job) -> Result:
+    def train(self, job: JobSettings) -> Result:
         """Train; the tables have the correlations of every part and aspect."""
         from gecjury.refless.nets.bundle import metric_for
         from gecjury.refless.training.model_card import figure_rows

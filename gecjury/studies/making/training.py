@@ -45,7 +45,7 @@ _ABOUT = {
 
 
 @dataclass(frozen=True)
-class Effort:
+class TrainingEffort:
     """The amount of text that a training reads, by which its time is estimated.
 
     Attributes:
@@ -103,7 +103,7 @@ class Training(Study):
         """Train, and return the figures."""
 
     @abstractmethod
-    def effort(self, job: Any) -> Effort:
+    def effort(self, job: Any) -> TrainingEffort:
         """Return what the training reads."""
 
     def check(self, work: Work) -> None:

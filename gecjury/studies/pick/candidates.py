@@ -11,11 +11,11 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.scoring.scorer import Scorer
 
-Scored = tuple[str, str, FloatArray, list[str]]
+ScoredCandidates = tuple[str, str, FloatArray, list[str]]
 """Label and signature of a way to choose, scores of candidates × sentences, and remarks."""
 
 
-def metric_scores(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> Scored:
+def metric_scores(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> ScoredCandidates:
     """Score the candidates by a metric."""
     table = scorer.score_corpus(corpus, runtime)
     label, notes = table.signature.label, list(table.statistics.notes)
@@ -26,7 +26,7 @@ def metric_scores(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> Scored:
     return label, str(table.signature), table.sentences, notes
 
 
-def agreement(utility: Scorer, corpus: Corpus, runtime: Runtime) -> Scored:
+def agreement(utility: Scorer, corpus: Corpus, runtime: Runtime) -> ScoredCandidates:
     """Score the candidates by how much they are like the others (minimum Bayes risk).
 
     Every candidate is scored with each of the others as its only reference; its score is the mean

@@ -16,14 +16,14 @@ from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.errors import InputError, OptionError
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.choices import Question
+from gecjury.stats.choices import PowerSubject
 from gecjury.stats.correlation import pearsons
 from gecjury.stats.counts import ratio
 from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.resampling import Resampling
 from gecjury.stats.sizes import FEWEST, Quantity, needed, spread
 
-_DIFFERENCES: dict[Question, tuple[float, ...]] = {
+_DIFFERENCES: dict[PowerSubject, tuple[float, ...]] = {
     "scores": (0.01, 0.02, 0.05),
     "judgments": (0.02, 0.05, 0.1),
     "accuracy": (0.01, 0.02, 0.05),
@@ -32,7 +32,7 @@ _DIFFERENCES: dict[Question, tuple[float, ...]] = {
 
 
 @dataclass(frozen=True)
-class Need:
+class DataNeeded:
     """How much data detects a difference.
 
     Attributes:
@@ -47,7 +47,7 @@ class Need:
         slope: the exponent by which the error falls, which is assumed to be −0.5.
     """
 
-    question: Question
+    question: PowerSubject
     label: str
     pairs: int
     value: float
@@ -62,7 +62,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PowerQuestion:
     """A quantity, and the question that it answers.
 
     Attributes:
@@ -72,14 +72,16 @@ class Asked:
             otherwise 1.
     """
 
-    question: Question
+    question: PowerSubject
     label: str
     unit: str
     quantity: Quantity
     rate: FloatArray | float = 1.0
 
 
-def needs_of(asked: Asked, power: float, how: Resampling, seed: int) -> Iterator[Need]:
+def needs_of(
+    asked: PowerQuestion, power: float, how: Resampling, seed: int
+) -> Iterator[DataNeeded]:
     """Yield how much data detects every difference of one question.
 
     Args:
@@ -104,7 +106,7 @@ def needs_of(asked: Asked, power: float, how: Resampling, seed: int) -> Iterator
         low, high = np.nanquantile(c, [0.1, 0.9]).tolist()
     for value in _DIFFERENCES[asked.question]:
         fewest, count, most = (needed(one, value, power, how.level) for one in (low, middle, high))
-        yield Need(
+        yield DataNeeded(
             question=asked.question,
             label=asked.label,
             pairs=len(quantity.observed),
@@ -120,7 +122,7 @@ def needs_of(asked: Asked, power: float, how: Resampling, seed: int) -> Iterator
         )
 
 
-def check_varies(asked: Asked) -> None:
+def check_varies(asked: PowerQuestion) -> None:
     """Refuse data that are too few to resample, or that never differ.
 
     Raises:
@@ -140,9 +142,9 @@ def check_varies(asked: Asked) -> None:
 def answerable(
     tables: Sequence[tuple[Scorer, ScoreTable]],
     benchmark: Benchmark | None,
-    questions: Sequence[Question],
+    questions: Sequence[PowerSubject],
     pair: Sequence[str],
-) -> list[Asked]:
+) -> list[PowerQuestion]:
     """Return the questions that the data can answer.
 
     Args:
@@ -154,13 +156,13 @@ def answerable(
         OptionError: the data cannot answer a question.
         InputError: nobody compared the two systems.
     """
-    asked: list[Asked] = []
+    asked: list[PowerQuestion] = []
     pairs = None
     if benchmark is not None and (items := benchmark.rankings.get(benchmark.view)):
         # Corrections that several systems share are judged once.
         pairs = expand_pairs(items, benchmark.corpus.names, "unexpanded")
     metrics = list(combinations(tables, 2))
-    for question in questions or get_args(Question):
+    for question in questions or get_args(PowerSubject):
         why = _impossible(question, tables, benchmark, pairs)
         if why and questions:
             raise OptionError(f"--what {question}: {why}")
@@ -178,7 +180,7 @@ def answerable(
 
 
 def _impossible(
-    question: Question,
+    question: PowerSubject,
     tables: Sequence[tuple[Scorer, ScoreTable]],
     benchmark: Benchmark | None,
     pairs: JudgmentPairs | None,
@@ -204,7 +206,7 @@ def _couples(names: Sequence[str], pair: Sequence[str]) -> list[tuple[int, int]]
     return list(combinations(range(len(names)), 2))
 
 
-def _of_scores(scorer: Scorer, table: ScoreTable, pair: Sequence[str]) -> Asked:
+def _of_scores(scorer: Scorer, table: ScoreTable, pair: Sequence[str]) -> PowerQuestion:
     """Return the corpus scores of two systems, or of every two."""
     one, two = np.array(_couples(table.systems, pair)).T
     totals = table.by_system.score
@@ -215,7 +217,7 @@ def _of_scores(scorer: Scorer, table: ScoreTable, pair: Sequence[str]) -> Asked:
 
     size = table.sentences.shape[1]
     quantity = Quantity(size=size, observed=totals[one] - totals[two], drawn=drawn)
-    return Asked("scores", table.signature.label, "sentences", quantity)
+    return PowerQuestion("scores", table.signature.label, "sentences", quantity)
 
 
 def _of_sums(sums: FloatArray, counts: FloatArray) -> Quantity:
@@ -229,7 +231,7 @@ def _of_sums(sums: FloatArray, counts: FloatArray) -> Quantity:
     return Quantity(size=len(sums), observed=observed, drawn=drawn)
 
 
-def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str]) -> Asked:
+def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str]) -> PowerQuestion:
     """Return the share of judged pairs that a system wins (a tie counts half), minus one half."""
     couples = _couples(pairs.systems, pair)
     # People may have seen the two systems in either order; the sign follows the couple's order.
@@ -249,7 +251,7 @@ def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str
     if not total.any():
         raise InputError("nobody compared these two systems: name others with --system")
     compared = total > 0
-    return Asked(
+    return PowerQuestion(
         "judgments",
         f"people's {benchmark.view} view",
         "judged pairs",
@@ -258,7 +260,7 @@ def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str
     )
 
 
-def _of_accuracy(one: ScoreTable, two: ScoreTable, pairs: JudgmentPairs) -> Asked:
+def _of_accuracy(one: ScoreTable, two: ScoreTable, pairs: JudgmentPairs) -> PowerQuestion:
     """Return the difference of two metrics' accuracies over judged pairs."""
     decided = pairs.decided
     sides = []
@@ -279,12 +281,12 @@ def _of_accuracy(one: ScoreTable, two: ScoreTable, pairs: JudgmentPairs) -> Aske
         for values in (apart[scored], None)
     )
     label = f"{one.signature.label} - {two.signature.label}"
-    return Asked("accuracy", label, "sentences", _of_sums(sums, counts))
+    return PowerQuestion("accuracy", label, "sentences", _of_sums(sums, counts))
 
 
 def _of_pearson(
     first: tuple[Scorer, ScoreTable], second: tuple[Scorer, ScoreTable], benchmark: Benchmark
-) -> Iterator[Asked]:
+) -> Iterator[PowerQuestion]:
     """Yield the difference of two metrics' correlations, over sentences and over systems."""
     kind = next(iter(benchmark.human[benchmark.view]))
     human = benchmark.human_scores(kind)[None]
@@ -305,8 +307,8 @@ def _of_pearson(
     label = f"{first[1].signature.label} - {second[1].signature.label} ({kind})"
     size = first[1].sentences.shape[1]
     drawn = Quantity(size=size, observed=observed, drawn=sentences)
-    yield Asked("pearson", label, "sentences", drawn)
+    yield PowerQuestion("pearson", label, "sentences", drawn)
     # Small draws of systems often repeat the same ones, and their correlations vary wildly. Only
     # draws of at least as many systems as there are count.
     drawn = Quantity(size=human.shape[1], observed=observed, drawn=systems, from_size=1.0)
-    yield Asked("pearson", label, "systems", drawn)
+    yield PowerQuestion("pearson", label, "systems", drawn)

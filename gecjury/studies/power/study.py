@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, ClassVar
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.settings import option
 from gecjury.report.result import Column, Result, Table
-from gecjury.stats.choices import Question
+from gecjury.stats.choices import PowerSubject
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs
 from gecjury.studies.study import Study, Work, function_of
 
 if TYPE_CHECKING:
-    from gecjury.studies.power.data_needed import Need
+    from gecjury.studies.power.data_needed import DataNeeded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Power(Study):
         "by their agreement with people"
     )
     pair: tuple[str, ...] = option((), "--system", metavar="NAME")
-    questions: tuple[Question, ...] = option((), "--what")
+    questions: tuple[PowerSubject, ...] = option((), "--what")
     power: float = option(0.8, metavar="P", above=0, below=1)
     resampling: Resampling = option(
         Resampling(over="sentences", resamples=300), offers=("level", "resamples")
@@ -81,7 +81,7 @@ class Power(Study):
     def run(self, work: Work) -> Result:
         """Measure how differences vary, and compute how much data detects them.
 
-        Table `rows` has one record per question, metric and difference, a `Need`.
+        Table `rows` has one record per question, metric and difference, a `DataNeeded`.
 
         Raises:
             OptionError: the data cannot answer a question, or answer none at all.
@@ -122,7 +122,7 @@ class Power(Study):
         brief = replace(full, columns=_COLUMNS, notes=[*notes, assumed])
         return Result((replace(full, instead={"brief": brief}),), facts, notes)
 
-    def _how(self, needs: Sequence[Need]) -> tuple[str, str, str]:
+    def _how(self, needs: Sequence[DataNeeded]) -> tuple[str, str, str]:
         """Return what the figures are: data needed, errors, and what is assumed."""
         slopes = [need.slope for need in needs]
         return (

@@ -21,16 +21,16 @@ from gecjury.core.wording import number
 from gecjury.corpus.edits import counted_edits
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need, References
+from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need, ReferenceOptions
 from gecjury.studies.study import Work, function_of
 from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
 
 if TYPE_CHECKING:
-    from gecjury.studies.systems.good_text import Counts
+    from gecjury.studies.systems.good_text import AlarmCounts
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Unchanged(References):
+class _Unchanged(ReferenceOptions):
     """References that show which text is good.
 
     Attributes:
@@ -95,7 +95,7 @@ class Alarms(SystemsStudy):
         good = replace(corpus.take(lines), references=(), gold=None)
         edits = corpus_edits(good, "embedded", work.runtime)
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
-        counts = good_text.Counts.of(good, counted)
+        counts = good_text.AlarmCounts.of(good, counted)
         ranked = counts.ranked(self.resampling, self.seed)
         first = ranked.systems[0]
         rows = [
@@ -146,7 +146,7 @@ class Alarms(SystemsStudy):
             ),
         )
 
-    def _main(self, rows: Sequence[Record], counts: Counts, notes: Sequence[str]) -> Table:
+    def _main(self, rows: Sequence[Record], counts: AlarmCounts, notes: Sequence[str]) -> Table:
         from gecjury.studies.systems.ranking import CERTAINTY, about_tests
 
         how = self.resampling

@@ -16,20 +16,21 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
 from gecjury.corpus.remarks import remarks_on
 from gecjury.report.result import Column, Table
+from gecjury.report.table import Sentences
 from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.system_tests import SystemTests, mean_pair_tests
 from gecjury.stats.bootstrap import figure_interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.systems.page import USUAL_LEVEL, Sentences
+from gecjury.studies.systems.page import USUAL_LEVEL
 from gecjury.studies.systems.ranking import Ranking, ranking
 
 _PER = 1000
 
 
 @dataclass(frozen=True)
-class Counts:
+class AlarmCounts:
     """Counts of edits that systems make in sentences.
 
     Attributes:
@@ -45,7 +46,7 @@ class Counts:
     words: FloatArray
 
     @classmethod
-    def of(cls, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]]) -> Counts:
+    def of(cls, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]]) -> AlarmCounts:
         """Count a corpus of good text."""
         sources = [source.split() for source in good.sources]
         changed = [
@@ -175,7 +176,7 @@ def alarm_records(
     good: Corpus,
     lines: Sequence[int],
     counted: Sequence[Sequence[Sequence[Edit]]],
-    counts: Counts,
+    counts: AlarmCounts,
 ) -> list[dict[str, Any]]:
     """Return a record of every sentence that a system changes, with its edits marked."""
     return [
@@ -190,7 +191,7 @@ def _marked(good: Corpus, row: int, edits: Sequence[Edit]) -> str:
 
 
 def type_tables(
-    good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]], counts: Counts
+    good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]], counts: AlarmCounts
 ) -> dict[str, Table]:
     """Return the error types of each system's edits, the most frequent first, for the page."""
     columns = [Column(key) for key in ("type", "edits", "per_thousand")]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gecjury.report.result import Result, Table
+from gecjury.report.table import Sentences
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.figure import Figure
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
     from gecjury.studies.systems.ranking import Ranking
 
-Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
-"""Sentences by group: a line on each, and its versions by name, with their edits marked."""
 USUAL_LEVEL: TypeLevel = 2
 """How error types are distinguished on the page."""
 USUAL_WORST = 5

@@ -20,7 +20,7 @@ _ALL_RULES = "all rules"
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialScore:
     """Numbers of a system by a metric for an error type, a rule, or a kind of average.
 
     Attributes:
@@ -47,7 +47,7 @@ class Part:
         return {**self.numbers, **dashed}
 
 
-def by_type(table: ScoreTable, level: TypeLevel) -> list[Part]:
+def by_type(table: ScoreTable, level: TypeLevel) -> list[PartialScore]:
     """Return counts, precision, recall and F0.5 of each system and error type.
 
     Args:
@@ -68,12 +68,12 @@ def by_type(table: ScoreTable, level: TypeLevel) -> list[Part]:
             numbers = dict(zip(("precision", "recall", "f0.5"), share, strict=True))
             numbers = {"tp": tp, "fp": fp, "fn": fn, **numbers}
             label = table.signature.label
-            parts.append(Part(system, label, kind, numbers, (tp, fp, fn), float(cost)))
+            parts.append(PartialScore(system, label, kind, numbers, (tp, fp, fn), float(cost)))
     return parts
 
 
 def type_costs(counts: FloatArray) -> FloatArray:
-    """Return the cost of each error type; see `Part.cost`.
+    """Return the cost of each error type; see `PartialScore.cost`.
 
     Args:
         counts: T × 3: TP, FP and FN.
@@ -89,7 +89,7 @@ def type_costs(counts: FloatArray) -> FloatArray:
     return costs
 
 
-def by_rule(table: ScoreTable, level: TypeLevel, tokens: int) -> list[Part]:
+def by_rule(table: ScoreTable, level: TypeLevel, tokens: int) -> list[PartialScore]:
     """Return numbers of each checker and rule, after one for all rules; most edits first.
 
     A part has TP and FP as the metric counts them, precision, the `alarms` (false positives that
@@ -116,11 +116,11 @@ def by_rule(table: ScoreTable, level: TypeLevel, tokens: int) -> list[Part]:
                 "alarms": alarms,
                 "alarms_per_1000": 1000 * alarms / tokens if tokens else None,
             }
-            parts.append(Part(system, table.signature.label, rule, numbers))
+            parts.append(PartialScore(system, table.signature.label, rule, numbers))
     return parts
 
 
-def macro(table: ScoreTable, level: TypeLevel) -> list[Part]:
+def macro(table: ScoreTable, level: TypeLevel) -> list[PartialScore]:
     """Return macro averages of precision, recall and F, each 0 to 1, higher is better.
 
     Over `sentences` they are means of the sentence scores. Over `types`, F is the mean of all
@@ -144,7 +144,7 @@ def macro(table: ScoreTable, level: TypeLevel) -> list[Part]:
             "score": float(means.score[row]),
             "units": int(np.count_nonzero(~np.isnan(table.sentences[row]))),
         }
-        parts.append(Part(system, label, "sentences", numbers))
+        parts.append(PartialScore(system, label, "sentences", numbers))
         counts = [part.counts for part in types if part.system == system]
         if counts:
             tp, fp, fn = np.array(counts, float).T
@@ -155,11 +155,11 @@ def macro(table: ScoreTable, level: TypeLevel) -> list[Part]:
                 "score": float(f.mean()),
                 "units": len(counts),
             }
-            parts.append(Part(system, label, "types", numbers))
+            parts.append(PartialScore(system, label, "types", numbers))
     return parts
 
 
-def part_table(key: str, parts: Sequence[Part]) -> Table:
+def part_table(key: str, parts: Sequence[PartialScore]) -> Table:
     """Return the table of parts.
 
     Args:
@@ -184,7 +184,7 @@ def part_table(key: str, parts: Sequence[Part]) -> Table:
     return table
 
 
-def cost_tables(parts: Sequence[Part]) -> dict[str, Table]:
+def cost_tables(parts: Sequence[PartialScore]) -> dict[str, Table]:
     """Return the error types by metric and system, the costliest first, for a page."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for part in sorted(parts, key=lambda part: (-part.cost, part.name)):

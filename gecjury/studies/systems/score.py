@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
-    from gecjury.studies.systems.parts import Part
+    from gecjury.studies.systems.parts import PartialScore
 
 # Resampling more sentences would take as long as scoring them.
 _MOST_RESAMPLED = 5_000
@@ -234,7 +234,7 @@ class Score(Study):
                 result = replace(result, rankings=rankings, verdict=())
         return page_of(result, self.by_type or USUAL_LEVEL, self.worst or USUAL_WORST)
 
-    def _asked(self, corpus: Corpus, tables: Sequence[ScoreTable]) -> dict[str, list[Part]]:
+    def _asked(self, corpus: Corpus, tables: Sequence[ScoreTable]) -> dict[str, list[PartialScore]]:
         """Return the further figures that were asked for, of all metrics.
 
         Raises:
@@ -242,7 +242,7 @@ class Score(Study):
         """
         from gecjury.studies.systems.parts import by_rule, by_type, macro
 
-        asked: dict[str, list[Part]] = {}
+        asked: dict[str, list[PartialScore]] = {}
         if self.by_type:
             level = self.by_type
             asked["type"] = [part for table in tables for part in by_type(table, level)]

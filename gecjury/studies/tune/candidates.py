@@ -19,7 +19,7 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.corpus.leakage import normalise
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.report.verdict import Ranked
 from gecjury.scoring.options import parse
 from gecjury.scoring.scores import ScoreTable
@@ -95,7 +95,7 @@ class Agreements:
         return self.accuracies(group_counts(len(self.pairs), Resampling().resamples, seed)).T
 
 
-def agreements(study: Study, tables: Sequence[ScoreTable], view: View) -> Agreements:
+def agreements(study: MetaEvaluation, tables: Sequence[ScoreTable], view: View) -> Agreements:
     """Return the agreement of metrics with people, by distinct source.
 
     Args:
@@ -132,7 +132,7 @@ def agreements(study: Study, tables: Sequence[ScoreTable], view: View) -> Agreem
 
 
 def _judged(
-    study: Study, tables: Sequence[ScoreTable], view: View
+    study: MetaEvaluation, tables: Sequence[ScoreTable], view: View
 ) -> Iterator[tuple[IntArray, IntArray, list[tuple[FloatArray, FloatArray]]]]:
     """Yield preferences, their sentences and each metric's scores of both sides, in parts."""
     benchmark: Benchmark = study.benchmark

@@ -197,7 +197,7 @@ what to tune:
         folds = int(paper.get("folds", _FOLDS))
         study = how._judged(benchmark)
         draws = trial.fold_draws(len(benchmark.corpus), folds, self.seed)
-        judged = trial.Judged(study, benchmark.view, draws)
+        judged = trial.JudgmentScale(study, benchmark.view, draws)
         optima = trial.optima_of(grid, trial.trial_of(grid, judged, work.runtime))
         rows = [
             {**row, "spread": one.spread, "optima": one.optima} if grid.single else row
@@ -273,7 +273,7 @@ what to tune:
             for scorer in metrics:
                 scorer.check(data.corpus)
             tables = [score_with_files(s, data.corpus, runtime.scores, runtime) for s in metrics]
-            study = metaeval.Study(data, Settings(seed=self.seed))
+            study = metaeval.MetaEvaluation(data, Settings(seed=self.seed))
             return agreements(study, tables, data.view), tables
 
         agreed, tables = agreed_on(benchmark, scorers)
@@ -305,7 +305,7 @@ what to tune:
             verdict=verdict(choice, labels[0]),
         )
 
-    def _judged(self, benchmark: Benchmark) -> metaeval.Study:
+    def _judged(self, benchmark: Benchmark) -> metaeval.MetaEvaluation:
         """Return a benchmark with the human column and the aggregation that are used on it."""
         from gecjury.metaeval import study as metaeval
 
@@ -314,7 +314,7 @@ what to tune:
         kind = self.human_scores if self.human_scores in kinds else None
         aggregate = self.aggregate or "corpus"
         settings = Settings(aggregate=aggregate, human_scores=kind, seed=self.seed)
-        return metaeval.Study(benchmark, settings)
+        return metaeval.MetaEvaluation(benchmark, settings)
 
 
 _CANDIDATES = (

@@ -20,7 +20,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.scoring.abilities import Sweeps
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load, scorer_class
@@ -191,10 +191,10 @@ class Trial(NamedTuple):
     drawn: FloatArray
 
 
-class Judged:
+class JudgmentScale:
     """A benchmark's human judgments, with which the scores of a metric are compared."""
 
-    def __init__(self, study: Study, view: View, draws: Sequence[IntArray] = ()) -> None:
+    def __init__(self, study: MetaEvaluation, view: View, draws: Sequence[IntArray] = ()) -> None:
         """Read the judgments.
 
         Args:
@@ -241,7 +241,7 @@ class Judged:
         return [pearson(self._human, scores), spearman(self._human, scores), accuracy]
 
 
-def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> Trial:
+def trial_of(grid: Grid, judged: JudgmentScale, runtime: Runtime) -> Trial:
     """Return the measures of a benchmark's scores for every value of a grid.
 
     Args:
@@ -261,7 +261,9 @@ def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> Trial:
     return measured([grid.scorer(point) for point in grid.points], judged, runtime, label)
 
 
-def measured(scorers: Sequence[Scorer], judged: Judged, runtime: Runtime, label: str = "") -> Trial:
+def measured(
+    scorers: Sequence[Scorer], judged: JudgmentScale, runtime: Runtime, label: str = ""
+) -> Trial:
     """Return the measures of some settings of one metric.
 
     Settings that differ only in how scores are computed from statistics share one pass over the
@@ -360,11 +362,11 @@ def best_points(grid: Grid, trial: Trial, measure: str) -> FloatArray:
 
 
 def tried(
-    grid: Grid, optima: Sequence[Optimum], study: Study, runtime: Runtime
+    grid: Grid, optima: Sequence[Optimum], study: MetaEvaluation, runtime: Runtime
 ) -> list[dict[str, Any]]:
     """Return records of the values found, with their figures and those of the default."""
     scorers = [grid.base, *(one.scorer for one in optima)]
-    usual, *figures = measured(scorers, Judged(study, study.benchmark.view), runtime).whole
+    usual, *figures = measured(scorers, JudgmentScale(study, study.benchmark.view), runtime).whole
     rows = []
     for one, row in zip(optima, figures, strict=True):
         number = MEASURES.index(one.measure)

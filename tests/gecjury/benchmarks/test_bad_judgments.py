@@ -16,7 +16,7 @@ from gecjury.cli import main
 from gecjury.core.errors import InputError
 from gecjury.metaeval.cautions import cautions, check_scored, count_repeats
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.scoring.registry import load
 
 RATINGS = "sentence,system,score\n"
@@ -238,9 +238,9 @@ def test_systems_that_were_never_compared(folder: Path, capsys: pytest.CaptureFi
     assert "prefers one of the systems half, none to another" in message
 
 
-def nan_results(folder: Path, level: float) -> tuple[Study, list[Any]]:
+def nan_results(folder: Path, level: float) -> tuple[MetaEvaluation, list[Any]]:
     """Results of a metric that scored only sentence 3, which nobody judged."""
-    study = Study(load_benchmark(str(folder)), Settings(aggregate="mean"))
+    study = MetaEvaluation(load_benchmark(str(folder)), Settings(aggregate="mean"))
     table = load("green").score_corpus(study.benchmark.corpus)
     scores = np.full((3, 3), np.nan)
     scores[:, 2] = (level, 1.0, 2.0)
@@ -268,11 +268,11 @@ _CHANGE_MORE = "systems that change more of the text are preferred on this bench
 @pytest.mark.slow
 def test_a_preference_for_changes_is_reported(data_dir: Path) -> None:
     # SEEDA (measured): copy-source .267 (edit), .230 (sentence).
-    study = Study(load_benchmark("seeda", data=data_dir))
+    study = MetaEvaluation(load_benchmark("seeda", data=data_dir))
     found = [each.text for each in cautions(study, [], study.chance())]
     assert any(_CHANGE_MORE + " (edit)" in text for text in found)
     assert any("with only 0.267 of the pairs" in text for text in found)
     # On GJG15 similarity to the source agrees in .494 of pairs, so nothing is reported.
-    other = Study(load_benchmark("gjg15", data=data_dir))
+    other = MetaEvaluation(load_benchmark("gjg15", data=data_dir))
     found = [each.text for each in cautions(other, [], other.chance())]
     assert not any(_CHANGE_MORE in text for text in found)

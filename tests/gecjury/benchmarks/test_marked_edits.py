@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.benchmarks.marked_edits import Mark, token_edits
+from gecjury.benchmarks.marked_edits import EditMark, token_edits
 from gecjury.corpus.edits import Edit, apply_edits
 
 
@@ -16,37 +16,37 @@ from gecjury.corpus.edits import Edit, apply_edits
         (
             "They have to deal .",
             "They must deal .",
-            [Mark(4, " have to", " must")],
+            [EditMark(4, " have to", " must")],
             [(Edit(1, 3, "must"), [0])],
         ),
         # A mark inside a token is extended to the token.
-        ("I has it", "I have it", [Mark(3, "s", "ve")], [(Edit(1, 2, "have"), [0])]),
+        ("I has it", "I have it", [EditMark(3, "s", "ve")], [(Edit(1, 2, "have"), [0])]),
         # Marks without a token boundary between them are one edit.
         (
             "abcdef g",
             "abXYef g",
-            [Mark(2, "c", "X"), Mark(3, "d", "Y")],
+            [EditMark(2, "c", "X"), EditMark(3, "d", "Y")],
             [(Edit(0, 1, "abXYef"), [0, 1])],
         ),
         # A space is an edit only if tokens are joined.
-        ("some thing", "something", [Mark(4, " ", "")], [(Edit(0, 2, "something"), [0])]),
-        ("a , b", "a , b", [Mark(1, " ", "")], []),
+        ("some thing", "something", [EditMark(4, " ", "")], [(Edit(0, 2, "something"), [0])]),
+        ("a , b", "a , b", [EditMark(1, " ", "")], []),
         # Insertions between tokens stay insertions.
         (
             "I cat .",
             "I saw a cat !",
-            [Mark(1, "", " saw a"), Mark(4, ".", "!")],
+            [EditMark(1, "", " saw a"), EditMark(4, ".", "!")],
             [(Edit(1, 1, "saw a"), [0]), (Edit(2, 3, "!"), [1])],
         ),
         # Marks of another text give none.
-        ("a b", "a c", [Mark(1, "x", "c")], None),
+        ("a b", "a c", [EditMark(1, "x", "c")], None),
         ("a b", "a c", [], None),
-        ("a b", "a c", [Mark(1, "b", "d")], None),
-        ("a b c", "a x c", [Mark(2, "c", "c"), Mark(1, "b", "x")], None),
+        ("a b", "a c", [EditMark(1, "b", "d")], None),
+        ("a b c", "a x c", [EditMark(2, "c", "c"), EditMark(1, "b", "x")], None),
     ],
 )
 def test_marks_as_edits_of_tokens(
-    source: str, target: str, marks: list[Mark], edits: list[tuple[Edit, list[int]]] | None
+    source: str, target: str, marks: list[EditMark], edits: list[tuple[Edit, list[int]]] | None
 ) -> None:
     assert token_edits(source, target, marks) == edits
 
@@ -58,7 +58,7 @@ def test_applying_the_edits_gives_the_correction(parts: list[tuple[str, str]]) -
     marks = []
     for old, new in parts:
         source, target = f"{source} uu", f"{target} uu"
-        marks.append(Mark(len("".join(source.split())), old, new))
+        marks.append(EditMark(len("".join(source.split())), old, new))
         source, target = source + old, target + new
     found = token_edits(source, target, marks)
     assert found is not None

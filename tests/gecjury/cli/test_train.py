@@ -11,7 +11,7 @@ import pytest
 
 from gecjury.cli.options import settings_of
 from gecjury.studies import study_of
-from gecjury.studies.making.some import Some
+from gecjury.studies.making.some import TrainSome
 from tests import tiny
 from tests.shell import Shell
 from tests.tiny import COLUMNS, ratings
@@ -72,7 +72,7 @@ def test_an_interrupted_training_reports_what_it_keeps(
     def stop(*args: object) -> None:
         raise stops.pop(0)
 
-    monkeypatch.setattr(Some, "job", stop)
+    monkeypatch.setattr(TrainSome, "job", stop)
     command = ["train", "some", "r.tsv", "-o", "some", "--encoder", "embedded"]
     message = "gecjury: interrupted; the model keeps step 4 of 9\n"
     assert shell(*command) == (130, "", message)
@@ -413,7 +413,7 @@ def test_a_recipe_sets_options_that_the_command_line_can_override() -> None:
     typed = ["--within", "0", "--recipe", "small", "--encoder", "bert-base-cased"]
     args = parsed("some", "x", "-o", "y", *typed)
     assert (args.within, args.encoder, args.kernel) == (0, "bert-base-cased", True)
-    assert settings_of(Some, args).chosen_recipe() == "small, but for --encoder, --within"
+    assert settings_of(TrainSome, args).chosen_recipe() == "small, but for --encoder, --within"
     # `small` is used unless an option chooses another model.
     assert parsed("some", "x", "-o", "y").recipe == "small"
     for words in (["--encoder", "features"], ["--kernel"], ["--shared"]):

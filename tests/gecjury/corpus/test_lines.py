@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gecjury.corpus.lines import Layout, layout, misfit
+from gecjury.corpus.lines import LineLayout, layout, misfit
 from gecjury.corpus.mending import repaired
 
 SOURCE = [
@@ -308,6 +308,6 @@ def test_remarks_around_a_short_text_are_deleted() -> None:
 def test_a_doubtful_place_is_left_alone() -> None:
     # Lines 4 and 5 of the source have one line here, which resembles neither.
     lines = [*FIXED[:3], "Quite right on most days", *FIXED[5:]]
-    view: Layout = layout(SOURCE, lines)
+    view: LineLayout = layout(SOURCE, lines)
     assert [place.sure for place in view.places] == [False]
     assert "to be sure" in repaired(view, fill=True).refusal

@@ -35,7 +35,7 @@ from gecjury.datasets.ray_engine import (
     _watched,
     check_cluster_address,
 )
-from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
+from gecjury.datasets.shards import InputFile, Shard, ShardJob, ShardSummary, shards_of
 from gecjury.scoring.signature import Signature
 
 FILE = InputFile("/data/mine.jsonl", "mine.jsonl", 60)
@@ -46,8 +46,8 @@ with_ray = [
 ]
 
 
-def job_of(folder: Path) -> Job:
-    return Job(
+def job_of(folder: Path) -> ShardJob:
+    return ShardJob(
         "", "source", {"": "hypothesis"}, "references", folder=str(folder), metrics=("green",),
         labels=("green",), signatures=(Signature("green", "refbased", {}),), files=(FILE,),
         shard_rows=10,
@@ -68,7 +68,7 @@ class Fake(ShardActor):
         lambda shard: ShardSummary(shard.number, shard.stop - shard.start)
     )
 
-    def load(self, job: Job) -> Any:
+    def load(self, job: ShardJob) -> Any:
         return SimpleNamespace(finish=type(self).work)
 
 
@@ -172,7 +172,7 @@ def test_an_actor_answers_with_errors(tmp_path: Path) -> None:
 
 def test_an_actor_that_cannot_load_reports_it_at_its_first_shard(tmp_path: Path) -> None:
     class Unloaded(ShardActor):
-        def load(self, job: Job) -> Any:
+        def load(self, job: ShardJob) -> Any:
             raise MissingExtraError("some needs torch")
 
     actor = Unloaded(asdict(job_of(tmp_path)), mark_of(tmp_path), str(tmp_path))
@@ -365,7 +365,7 @@ def actor_of(work: Callable[[Shard], ShardSummary]) -> type[ShardActor]:
     """Return an actor that is pickled by value, since workers of a cluster cannot import tests."""
 
     class Travelling(ShardActor):
-        def load(self, job: Job) -> Any:
+        def load(self, job: ShardJob) -> Any:
             from types import SimpleNamespace
 
             return SimpleNamespace(finish=work)

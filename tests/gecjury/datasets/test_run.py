@@ -26,7 +26,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.datasets.engines import LocalEngine
 from gecjury.datasets.run import DatasetScores, score_dataset
-from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.datasets.shards import Shard, ShardJob, ShardSummary
 from gecjury.datasets.work import Worker
 from gecjury.refless.changes import Changes
 from gecjury.scoring.scores import Statistics
@@ -185,7 +185,7 @@ def test_rows_that_a_metric_refuses_are_found(
 
     class Refusing(_Ending):
         def finish(
-            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+            self, job: ShardJob, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
         ) -> None:
             worker = Worker(job)
             worker._metrics[0] = worker._metrics[0]._replace(scorer=Picky(numbers))
@@ -362,7 +362,7 @@ class _Ending(LocalEngine):
         self.after, self.then, self.begun = after, then, 0
 
     def finish(
-        self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        self, job: ShardJob, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
     ) -> None:
         worker = Worker(job)
         for number, shard in enumerate(shards):
@@ -425,7 +425,7 @@ def test_a_file_that_changes_during_the_run_ends_it(tmp_path: Path, made: Any) -
 
     class Changing(_Ending):
         def finish(
-            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+            self, job: ShardJob, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
         ) -> None:
             done(Worker(job).finish(shards[0]))
             with path.open("ab") as file:

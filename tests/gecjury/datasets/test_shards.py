@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gecjury.core.records import from_record
 from gecjury.corpus.languages.language import Language
-from gecjury.datasets.shards import InputFile, Job, Kept, Shard, ShardSummary, Total, shards_of
+from gecjury.datasets.shards import InputFile, Kept, Shard, ShardJob, ShardSummary, Total, shards_of
 from gecjury.scoring.signature import Signature
 
 
@@ -37,13 +37,13 @@ def test_all_three_survive_a_round_trip_as_text() -> None:
     assert sent(Shard, shard) == shard
     assert shard.name == "part-000003"
     file = InputFile("/a/b.jsonl", "b.jsonl", 60, 900, 17, "ab")
-    job = Job(
+    job = ShardJob(
         "id", "s", {"x": "h"}, "r", folder="/out", metrics=("green:n=2",), labels=("green",),
         signatures=(Signature("green", "refbased", {"n": 2}),), files=(file,), shard_rows=40,
         keep="green > .5", runtime={"device": "cpu"},
         language=Language("sv"),
     )  # fmt: skip
-    assert sent(Job, job) == job
+    assert sent(ShardJob, job) == job
     summary = ShardSummary(
         3, 20, 1, {"green": {"source is null": 1}}, {"g": Total({"x": [1.5]}), "m": Total()},
         Kept(4, (3, 2), (3, 9)), ("note",), 1.25,

@@ -22,7 +22,7 @@ from gecjury.metaeval.audit import (
 )
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.stats.choices import TieRule
 from gecjury.stats.resampling import Resampling
 
@@ -71,7 +71,7 @@ def biases(
     table = sentence_table("m", data.corpus.names, scores)
     audit = {"members": [{"model": model} for model in models or ("mine",)], "rows": []}
     table = replace(table, statistics=replace(table.statistics, details={"audit": audit}))
-    study = Study(data, settings, runtime=Runtime(use_cache=False))
+    study = MetaEvaluation(data, settings, runtime=Runtime(use_cache=False))
     rows = measure_biases(study, [table])
     return {row.side: row for row in rows}
 
@@ -147,7 +147,7 @@ def test_the_own_family_of_a_judge_and_of_a_panel() -> None:
 
 def test_only_judges_have_biases() -> None:
     table = sentence_table("m", TOY.corpus.names, SCORES)
-    assert measure_biases(Study(TOY, PLAIN), [table]) == ()
+    assert measure_biases(MetaEvaluation(TOY, PLAIN), [table]) == ()
 
 
 def planted(seed: int, lines: int = 120) -> tuple[Benchmark, FloatArray]:
@@ -186,7 +186,7 @@ def test_intervals_are_those_of_resampled_sources() -> None:
     data, people = planted(3, lines=30)
     scores = np.random.default_rng(4).random(people.shape)
     row = biases(data, scores, drawn)["more edits"]
-    counts = Study(data, drawn).drawn_counts
+    counts = MetaEvaluation(data, drawn).drawn_counts
     assert counts is not None
     # One pair per source, and A is always longer: a draw is a weighted mean of the residuals.
     residuals = (scores[0] > scores[1]) - people[0]
@@ -231,7 +231,7 @@ INVALID = [{"model": "m", "missing": [{"line": 1}]}]
 def test_invalid_replies_count_as_wrong(
     ties: TieRule, accuracy: float, with_invalid: float
 ) -> None:
-    study = Study(TOY, Settings(ties=ties))
+    study = MetaEvaluation(TOY, Settings(ties=ties))
     table = sentence_table("m", TOY.corpus.names, REPLIES)
     (result,) = study.evaluate(table)
     assert result.sentence is not None
@@ -243,7 +243,7 @@ def test_invalid_replies_count_as_wrong(
 
 
 def test_an_audit_includes_the_agreement_with_people() -> None:
-    study = Study(TOY, Settings())
+    study = MetaEvaluation(TOY, Settings())
     plain = sentence_table("m", TOY.corpus.names, REPLIES)
     entry = {"members": INVALID, "rows": [], "panel": {"ordinal": 0.4}}
     table = replace(plain, statistics=replace(plain.statistics, details={"audit": entry}))

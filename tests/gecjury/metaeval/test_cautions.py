@@ -14,7 +14,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import cautions
 from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Study
+from gecjury.metaeval.study import MetaEvaluation, SystemAgreement
 from gecjury.stats.preferences import PreferenceAgreement
 from gecjury.stats.resampling import Resampling
 
@@ -22,7 +22,7 @@ SAMPLE = load_benchmark("sample")
 NAN = float("nan")
 
 
-def study(systems: int = 12, *, sample: bool = False, scores: Any = None) -> Study:
+def study(systems: int = 12, *, sample: bool = False, scores: Any = None) -> MetaEvaluation:
     """Return a study of systems with the same corrections and different human scores."""
     names = [f"s{number}" for number in range(systems)]
     version = next(iter(SAMPLE.corpus.systems.values()))
@@ -31,10 +31,10 @@ def study(systems: int = 12, *, sample: bool = False, scores: Any = None) -> Stu
     benchmark = replace(
         SAMPLE, corpus=corpus, rankings={}, human={"edit": {"mean": human}}, sample=sample
     )
-    return Study(benchmark)
+    return MetaEvaluation(benchmark)
 
 
-def result(name: str, r: float, accuracy: float, **more: Any) -> Result:
+def result(name: str, r: float, accuracy: float, **more: Any) -> SystemAgreement:
     systems = more.pop("systems", 12)
     given = more.pop("scores", np.arange(systems))
     pairs = PreferenceAgreement(
@@ -48,7 +48,7 @@ def result(name: str, r: float, accuracy: float, **more: Any) -> Result:
         ties="half",
     )
     bounds = more.pop("bounds", None)
-    return Result(
+    return SystemAgreement(
         metric=name,
         label=name,
         family="refbased",
@@ -68,7 +68,7 @@ CHANCE = [replace(result("constant", NAN, 0.5), family="chance")]
 BASIC = [result("gleu", 0.95, 0.66), result("errant", 0.90, 0.62)]
 
 
-def cautions_of(of: Study, *results: Result, **more: Any) -> dict[str, str]:
+def cautions_of(of: MetaEvaluation, *results: SystemAgreement, **more: Any) -> dict[str, str]:
     of = replace(of, settings=more.pop("settings", of.settings))
     found = cautions(of, results, CHANCE, **more)
     assert len({each.heading for each in found}) == len(found)
@@ -155,7 +155,7 @@ def test_there_are_no_cautions_about_levels_that_are_not_shown() -> None:
     assert "Few systems" not in cautions_of(study(), tied, settings=Settings(level="sentence"))
 
 
-def small(sentences: int, *items: RankedItem) -> Study:
+def small(sentences: int, *items: RankedItem) -> MetaEvaluation:
     """Return a study of four systems with a few judgments and the given number of sentences."""
     corpus = SAMPLE.corpus
     names = list(corpus.names)[:4]
@@ -171,7 +171,7 @@ def small(sentences: int, *items: RankedItem) -> Study:
         human={"edit": {"trueskill": dict(zip(names, (4.0, 3.0, 2.0, 1.0), strict=True))}},
         sample=False,
     )
-    return Study(benchmark)
+    return MetaEvaluation(benchmark)
 
 
 def ranked(*names: str, sentence: int = 0) -> RankedItem:

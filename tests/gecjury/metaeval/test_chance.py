@@ -7,7 +7,7 @@ import numpy as np
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
 from gecjury.metaeval.comparison import _rounded
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from tests.gecjury.metaeval.test_study import SYSTEMS, benchmark
 
 NAN = float("nan")
@@ -27,7 +27,7 @@ def test_the_best_metric_is_rounded_to_the_levels_of_a_judge() -> None:
     judge = sentence_table("judge", names, np.array([[5.0] * 3, [5.0] * 3, [1.0] * 3]), "judges")
     good = sentence_table("mine", names, np.array([[0.9] * 3, [0.8] * 3, [0.1] * 3]), "refless")
     poor = sentence_table("poor", names, -good.sentences, "refless")
-    study = Study(benchmark(), Settings(aggregate="mean"))
+    study = MetaEvaluation(benchmark(), Settings(aggregate="mean"))
     results = [study.evaluate(table)[0] for table in (judge, poor, good)]
     (rounded,) = _rounded((judge, poor, good), results)
     assert rounded.signature.label == "mine (judge levels)"

@@ -17,7 +17,7 @@ from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.page.page import comparison_page
 from gecjury.report.tables import to_json
-from gecjury.report.words import Answer
+from gecjury.report.words import ComparisonWords
 
 FEW = gecjury.Resampling(resamples=20, permutations=100)
 
@@ -72,7 +72,7 @@ def test_rows_are_plain_and_in_the_order_of_the_main_table() -> None:
     assert len(rows) == 2 * (2 + 4 + 1)
     first = rows[0]
     assert first["pearson_low"] <= first["pearson"] <= first["pearson_high"]
-    assert first["accuracy"] == document(Answer(found))["rows"][0]["sentence"]["accuracy"]
+    assert first["accuracy"] == document(ComparisonWords(found))["rows"][0]["sentence"]["accuracy"]
     assert {type(value) for row in rows for value in row.values()} <= {
         str, float, int, type(None),
     }  # fmt: skip
@@ -87,7 +87,7 @@ def test_annotators_have_kappa_in_addition_to_the_ceiling() -> None:
     items = found.benchmark.rankings["edit"]
     people = found.annotators["edit"]
     assert people.between == annotator_kappa(items)
-    record = json.loads(to_json(document(Answer(found))))
+    record = json.loads(to_json(document(ComparisonWords(found))))
     assert record["annotators"]["edit"]["kappa"] == {
         "between": people.between.mean, "within": None,  # nobody judged twice
         "ceiling": people.agreement.kappa,
@@ -118,9 +118,9 @@ def test_cautions_are_the_same_in_every_format() -> None:
     found = compared("green", "changes")
     texts = [caution.text for caution in found.cautions]
     assert len(set(texts)) == len(texts) > 2
-    assert document(Answer(found))["caveats"] == texts
+    assert document(ComparisonWords(found))["caveats"] == texts
     assert list(tables(found)[0].notes)[-len(texts) :] == texts
-    page = comparison_page(Answer(found), document(Answer(found)))
+    page = comparison_page(ComparisonWords(found), document(ComparisonWords(found)))
     for caution in found.cautions:
         assert f"<dt>{caution.heading}</dt>" in page
         assert caution.text.split(" (")[0] in page

@@ -12,9 +12,9 @@ from gecjury.benchmarks.judgments import RankedItem, rank_ratings
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.people import among_people
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Row, Study
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.metaeval.uncertainty import Draws
-from gecjury.scoring.system_tests import Entry
+from gecjury.scoring.system_tests import RankedMetric
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.test_study import SYSTEMS, benchmark
 
@@ -44,14 +44,14 @@ def rated() -> Benchmark:
     )
 
 
-def rows(of: Benchmark, over: str = "none", **settings: str) -> tuple[Row, ...]:
+def rows(of: Benchmark, over: str = "none", **settings: str) -> tuple[AgreementRow, ...]:
     how = Settings(
         aggregate="mean",
         resampling=Resampling(over=over, resamples=50, permutations=200),  # type: ignore[arg-type]
         **settings,  # type: ignore[arg-type]
     )
-    entry = Entry(sentence_table("mine", tuple(SYSTEMS), SCORES, "refless"))
-    return among_people(Draws(Study(of, how), [entry]))
+    entry = RankedMetric(sentence_table("mine", tuple(SYSTEMS), SCORES, "refless"))
+    return among_people(Draws(MetaEvaluation(of, how), [entry]))
 
 
 def test_rankings_by_hand() -> None:
@@ -90,7 +90,7 @@ def test_ratings_of_single_raters_by_hand() -> None:
     assert metric.values["accuracy"] == pytest.approx(8 / 10)
     # Means: 3, 7/3, 1 and 1.5, 2.5, 1.5; r = (2/9) / √(56/27 · 2/3).
     assert people.values["pearson"] == pytest.approx(2 / np.sqrt(112))
-    ceiling = Study(of).ceiling("edit")
+    ceiling = MetaEvaluation(of).ceiling("edit")
     assert ceiling is not None
     assert (ceiling.accuracy, ceiling.decided) == (pytest.approx(3 / 5), 5)
 

@@ -7,13 +7,13 @@ import pytest
 
 from gecjury.core.arrays import FloatArray
 from gecjury.metaeval.chance import sentence_table
-from gecjury.scoring.system_tests import Entry, resampled_system_scores
+from gecjury.scoring.system_tests import RankedMetric, resampled_system_scores
 from gecjury.stats.bootstrap import sentence_draws
 from gecjury.stats.ranking import expected_wins, win_rates
 
 
-def entry(name: str, sentences: FloatArray) -> Entry:
-    return Entry(
+def entry(name: str, sentences: FloatArray) -> RankedMetric:
+    return RankedMetric(
         sentence_table(name, [f"system {row}" for row in range(len(sentences))], sentences)
     )
 

@@ -15,12 +15,12 @@ from gecjury.core.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.chance import chance_scores
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import RankedDifferences, Study
+from gecjury.metaeval.study import MetaEvaluation, RankedDifferences
 from gecjury.metaeval.uncertainty import Draws
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
-from gecjury.scoring.system_tests import Entry
+from gecjury.scoring.system_tests import RankedMetric
 from gecjury.stats.choices import TieRule
 from gecjury.stats.ranking import aggregate_scores
 from gecjury.stats.resampling import Resampling
@@ -75,7 +75,7 @@ def test_decided_pairs_by_hand() -> None:
     # The metric: sentence 0: A=B=C tied -> two ties. Sentence 1: A 3, B 2, C 1: agrees with
     # A>B, A>C, B>C, A>C, B>C and disagrees with B>A: 5 agree, 1 disagrees, 2 tied.
     scores = table([[1, 3, 1], [1, 2, 1], [1, 1, 0]])
-    (half,) = Study(benchmark()).evaluate(scores)
+    (half,) = MetaEvaluation(benchmark()).evaluate(scores)
     assert half.sentence is not None
     assert half.sentence.pairs == 8
     assert half.sentence.tied == 2
@@ -83,7 +83,7 @@ def test_decided_pairs_by_hand() -> None:
     assert half.sentence.kendall == pytest.approx((5 - 1) / 8)
     # loss: 5/8; drop: 5/6; official: the later system, C, wins ties, so both ties are wrong.
     for ties, expected in (("loss", 5 / 8), ("drop", 5 / 6), ("official", 5 / 8)):
-        (result,) = Study(benchmark(), Settings(ties=ties)).evaluate(scores)  # type: ignore[arg-type]
+        (result,) = MetaEvaluation(benchmark(), Settings(ties=ties)).evaluate(scores)  # type: ignore[arg-type]
         assert result.sentence is not None
         assert result.sentence.accuracy == pytest.approx(expected)
 
@@ -91,7 +91,7 @@ def test_decided_pairs_by_hand() -> None:
 def test_a_missing_score_leaves_its_pairs_out() -> None:
     # Sentence 1 of B is missing: of the 8 pairs the four with B on sentence 1 drop out; A>C twice
     # on sentence 1 agree, A>C and B>C on sentence 0 are tied.
-    (result,) = Study(benchmark()).evaluate(table([[1, 3, 1], [1, NAN, 1], [1, 1, 0]]))
+    (result,) = MetaEvaluation(benchmark()).evaluate(table([[1, 3, 1], [1, NAN, 1], [1, 1, 0]]))
     assert result.missing == 1
     assert result.sentence is not None
     assert (result.sentence.pairs, result.sentence.missing) == (4, 4)
@@ -106,7 +106,7 @@ def test_an_item_without_a_group_has_no_score() -> None:
     groups = tuple(group for group in own.corpus.groups if group.id != "one.2")
     own = replace(own, corpus=replace(own.corpus, groups=groups))
     items = np.array([[3.0, 3.0, 3.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.0]])
-    study = Study(own)
+    study = MetaEvaluation(own)
     first, second = study.sides("edit", table([[0, 0, 0]] * 3, items))
     unscored = study.pairs("edit").item == 1
     assert unscored.sum() == 3
@@ -121,7 +121,7 @@ def test_an_item_without_a_group_has_no_score() -> None:
 def test_system_level_by_hand() -> None:
     # Means 2, 1, 0 against human 3, 2, 1: a straight line.
     scores = table([[2, 2, 2], [1, 1, 1], [0, 0, 0]])
-    (result,) = Study(benchmark(), Settings(aggregate="mean")).evaluate(scores)
+    (result,) = MetaEvaluation(benchmark(), Settings(aggregate="mean")).evaluate(scores)
     assert result.scores.tolist() == [2, 1, 0]
     assert result.system["pearson"] == pytest.approx(1.0)
     assert result.system["kendall"] == pytest.approx(1.0)
@@ -133,7 +133,7 @@ def test_system_level_by_hand() -> None:
 
 def test_ceiling_by_hand() -> None:
     # Both annotators judged sentence 1: A-B differ, A-C and B-C agree: 2 of 3.
-    ceiling = Study(benchmark()).ceiling("edit")
+    ceiling = MetaEvaluation(benchmark()).ceiling("edit")
     assert ceiling is not None
     assert ceiling.accuracy == pytest.approx(2 / 3)
     assert ceiling.decided == 3
@@ -155,8 +155,8 @@ def test_calibrated_leaves_out_pairs_with_the_same_text() -> None:
     """Every metric ties such pairs, so every metric would be right on them for free."""
     # By item 3 + 3 + 3 + 1 pairs; A and B have the same text in the first. Of the other nine the
     # annotator ties one, A and B of sentence 2, the only one where a constant is right.
-    assert len(Study(benchmark()).pairs("edit")) == 10
-    study = Study(benchmark(), Settings(ties="calibrated"))
+    assert len(MetaEvaluation(benchmark()).pairs("edit")) == 10
+    study = MetaEvaluation(benchmark(), Settings(ties="calibrated"))
     found = study.over_pairs(table([[1, 1, 1]] * 3), "edit")
     assert found is not None
     assert (found.pairs, found.accuracy) == (9, pytest.approx(1 / 9))
@@ -166,8 +166,8 @@ def test_the_ceiling_under_calibrated_counts_ties() -> None:
     """Like for metrics, all pairs that two annotators judged count, not only the decided ones."""
     tied = RankedItem("3", 0, "two", (("A",), ("C",)), (1, 1))
     changed = replace(benchmark(), rankings={"edit": (*ITEMS, tied)})
-    plain = Study(changed, Settings(ties="half")).ceiling("edit")
-    found = Study(changed, Settings(ties="calibrated")).ceiling("edit")
+    plain = MetaEvaluation(changed, Settings(ties="half")).ceiling("edit")
+    found = MetaEvaluation(changed, Settings(ties="calibrated")).ceiling("edit")
     assert plain is not None
     assert found is not None
     # Sentence 1: A, B disagree; A, C and B, C agree. Sentence 0: A > C by one, A = C by two.
@@ -181,7 +181,7 @@ def test_metrics_on_the_pairs_that_two_annotators_judged(data_dir: Path) -> None
     Computed independently; on all decided pairs it has .766, and the annotators agree on .644.
     """
     found = load_benchmark("seeda", references="10refs", data=data_dir)
-    study = Study(found)
+    study = MetaEvaluation(found)
     (result,) = study.evaluate(load("gleu").score_corpus(found.corpus))
     assert result.doubly_judged is not None
     assert result.doubly_judged.pairs == 1038
@@ -197,8 +197,8 @@ def test_very_many_pairs_are_processed_in_batches(
 
     def figures() -> list[object]:
         how = Resampling(over="both", resamples=30, permutations=20)
-        study = Study(benchmark(), Settings(ties=ties, resampling=how))
-        measured = Draws(study, [Entry(each) for each in tables])
+        study = MetaEvaluation(benchmark(), Settings(ties=ties, resampling=how))
+        measured = Draws(study, [RankedMetric(each) for each in tables])
         (test,) = measured.significance("edit", [0, 1])[1:]
         differences = study.human_differences["edit"]
         assert differences is not None
@@ -215,7 +215,7 @@ def test_very_many_pairs_are_processed_in_batches(
 
     whole = figures()
     monkeypatch.setattr("gecjury.metaeval.study.PAIRS_AT_ONCE", 1)
-    assert len(list(Study(benchmark()).parts("edit"))) > 3
+    assert len(list(MetaEvaluation(benchmark()).parts("edit"))) > 3
     monkeypatch.setattr(JudgedEntries, "cells", 1)
-    assert isinstance(Study(benchmark()).human_differences["edit"], RankedDifferences)
+    assert isinstance(MetaEvaluation(benchmark()).human_differences["edit"], RankedDifferences)
     assert str(figures()) == str(whole)

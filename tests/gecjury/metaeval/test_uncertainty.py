@@ -14,9 +14,9 @@ from gecjury.core.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.settings import ClusterTest, Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.metaeval.uncertainty import Draws
-from gecjury.scoring.system_tests import Entry
+from gecjury.scoring.system_tests import RankedMetric
 from gecjury.stats.bootstrap import figure_interval, interval
 from gecjury.stats.choices import SystemStatistic
 from gecjury.stats.correlation import pearson
@@ -42,7 +42,7 @@ def sample() -> Benchmark:
     return load_benchmark("sample")
 
 
-def entries(benchmark: Benchmark) -> list[Entry]:
+def entries(benchmark: Benchmark) -> list[RankedMetric]:
     """Return a metric that follows quality, with ties and missing scores, and a random one."""
     rng = np.random.default_rng(7)
     shape = len(benchmark.corpus.names), len(benchmark.corpus)
@@ -52,15 +52,15 @@ def entries(benchmark: Benchmark) -> list[Entry]:
     return [entry("good", good), entry("noise", rng.random(shape)), entry("flat", np.ones(shape))]
 
 
-def entry(name: str, sentences: FloatArray) -> Entry:
+def entry(name: str, sentences: FloatArray) -> RankedMetric:
     systems = [f"system {row}" for row in range(len(sentences))]
-    return Entry(sentence_table(name, systems, sentences))
+    return RankedMetric(sentence_table(name, systems, sentences))
 
 
 @pytest.mark.parametrize("ties", RULES)
 def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> None:
     how = Resampling(over="both", resamples=6, confidence=0.5)
-    study = Study(sample, Settings(ties=ties, resampling=how))  # type: ignore[arg-type]
+    study = MetaEvaluation(sample, Settings(ties=ties, resampling=how))  # type: ignore[arg-type]
     found = Draws(study, entries(sample))
     drawn = found.drawn("edit", "sentence", "both")
     intervals = found.intervals("edit", "sentence")
@@ -98,7 +98,7 @@ def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> Non
 @pytest.mark.parametrize("over", ["both", "sentences", "systems"])
 def test_system_draws_equal_recomputation(sample: Benchmark, aggregate: str, over: str) -> None:
     how = Resampling(over=over, resamples=5, confidence=0.5)  # type: ignore[arg-type]
-    study = Study(sample, Settings(aggregate=aggregate, resampling=how))  # type: ignore[arg-type]
+    study = MetaEvaluation(sample, Settings(aggregate=aggregate, resampling=how))  # type: ignore[arg-type]
     found = Draws(study, entries(sample)[:2])
     draws = found.draws
     human, resampled = found.human("edit")
@@ -140,7 +140,7 @@ def test_a_system_that_nobody_judged_does_not_change_intervals(
         settings = Settings(aggregate="mean", human_scores=kind, resampling=how)  # type: ignore[arg-type]
         some = entries(sample)[:2]
         cut = [entry(e.table.signature.metric, e.table.sentences[kept]) for e in some]
-        uncertainty = Draws(Study(benchmark, settings), cut)
+        uncertainty = Draws(MetaEvaluation(benchmark, settings), cut)
         found.append([
             *uncertainty.intervals("edit", "system"), *uncertainty.intervals("edit", "sentence")
         ])  # fmt: skip
@@ -153,7 +153,7 @@ def test_a_system_that_nobody_judged_does_not_change_intervals(
 
 
 def test_tests_between_metrics(sample: Benchmark) -> None:
-    study = Study(sample, Settings(resampling=Resampling(permutations=500)))
+    study = MetaEvaluation(sample, Settings(resampling=Resampling(permutations=500)))
     found = Draws(study, entries(sample))
     system, sentence = found.significance("edit", range(3))
     assert (system.test, sentence.test) == ("perm-systems", "paired-permutation")
@@ -178,7 +178,7 @@ def test_statistic_and_test_follow_the_settings(
     settings = Settings(
         resampling=Resampling(permutations=200), statistic=statistic, seed=3, cluster_test=swapped
     )
-    found = Draws(Study(sample, settings), some)
+    found = Draws(MetaEvaluation(sample, settings), some)
     test = found.significance("edit", range(2))[0]
     human = sample.human_scores("trueskill")
     options = {"statistic": statistic, "permutations": 200, "seed": 3}
@@ -204,7 +204,7 @@ def test_soft_accuracy_is_tested_on_sentence_scores(
         seed=3,
         cluster_test=swapped,
     )
-    study, some = Study(sample, settings), entries(sample)
+    study, some = MetaEvaluation(sample, settings), entries(sample)
     found = Draws(study, some)
     test = found.significance("edit", range(3))[0]
     wanted = study.human_differences["edit"]
@@ -235,7 +235,7 @@ def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     good, noise, _ = entries(sample)
     how = Resampling(over=over, resamples=50, confidence=0.9)  # type: ignore[arg-type]
     found = Draws(
-        Study(sample, Settings(aggregate="mean", resampling=how)),
+        MetaEvaluation(sample, Settings(aggregate="mean", resampling=how)),
         [good, entry("again", good.table.sentences), noise],
     )
     figures = {"pearson": [0.9, 0.9, 0.2]}
@@ -263,7 +263,7 @@ def cut(benchmark: Benchmark, systems: int, sentences: int) -> Draws:
     kept = replace(benchmark, corpus=few, rankings={}, sample=False)
     table = entries(benchmark)[0].table.sentences[:systems, 1 : sentences + 1]  # nothing missing
     settings = Settings(aggregate="mean", resampling=Resampling(resamples=50))
-    return Draws(Study(kept, settings), [entry("good", table)])
+    return Draws(MetaEvaluation(kept, settings), [entry("good", table)])
 
 
 def test_three_systems_have_no_interval(sample: Benchmark) -> None:

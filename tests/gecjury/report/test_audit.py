@@ -17,7 +17,7 @@ from gecjury.metaeval.settings import Settings
 from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.comparison import document
 from gecjury.report.page.page import comparison_page
-from gecjury.report.words import Answer
+from gecjury.report.words import ComparisonWords
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.test_audit import SCORES, TOY, planted
 
@@ -82,14 +82,14 @@ def test_without_intervals_no_bias_is_called_shown() -> None:
     # Metrics other than judges are not audited.
     silent = compared(TOY, SCORES, settings)
     assert (list(audit_tables(silent)), list(audit_sentences(silent))) == ([], [])
-    assert not {"biases", "audit_verdict"} & set(document(Answer(silent)))
+    assert not {"biases", "audit_verdict"} & set(document(ComparisonWords(silent)))
 
 
 def test_json_and_page_of_an_audit() -> None:
     settings = Settings(resampling=Resampling(over="none"))
     panel = {"ordinal": 0.25, "interval": 0.5, "corrections": 6}
     comparison = compared(TOY, SCORES, settings, members=[MEMBER, SINGLE], panel=panel)
-    record = document(Answer(comparison))
+    record = document(ComparisonWords(comparison))
     (audit,) = record["audits"].values()
     assert audit["panel"] == panel
     assert set(audit["humans"]["edit"]) == {"accuracy", "ceiling", "with_invalid"}
@@ -101,7 +101,7 @@ def test_json_and_page_of_an_audit() -> None:
     (sentence,) = record["audit_verdict"].values()
     assert "flips 8.0% of the preferences of gpt-4o when reordered" in sentence
     assert "is a panel whose models agree with an α of 0.250" in sentence
-    page = comparison_page(Answer(comparison), {})
+    page = comparison_page(ComparisonWords(comparison), {})
     assert "Biases: preferences that people do not share" in page
     assert "own family" in page
-    assert 'id="audit"' not in comparison_page(Answer(compared(TOY, SCORES, settings)), {})
+    assert 'id="audit"' not in comparison_page(ComparisonWords(compared(TOY, SCORES, settings)), {})

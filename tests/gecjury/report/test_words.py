@@ -15,7 +15,7 @@ from gecjury.metaeval.disagreement import Consensus
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.uncertainty import Difference, Significance
-from gecjury.report.words import Answer
+from gecjury.report.words import ComparisonWords
 from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling
 
@@ -33,7 +33,7 @@ class Case:
     level: float = 0.05
     doubly_judged: Mapping[str, float] | None = None
 
-    def answer(self) -> Answer:
+    def answer(self) -> ComparisonWords:
         corpus = SimpleNamespace(names=("a", "b"))
         benchmark = SimpleNamespace(
             corpus=corpus, name="seeda", references="official", systems="base", citation="",
@@ -57,7 +57,7 @@ class Case:
                 for metric, family in families.items()
             ],
         )  # fmt: skip
-        return Answer(cast(Comparison, comparison))
+        return ComparisonWords(cast(Comparison, comparison))
 
     def changed(self, metric: str, statistic: str, value: float) -> Case:
         """Return the case with another value of one figure."""
@@ -286,7 +286,7 @@ def test_the_opening_covers_both_kinds_of_judgments_in_one_sentence() -> None:
         **{**vars(answer.comparison), "views": ("edit", "sentence")},
     )
     both.figures = lambda: [*answer.comparison.figures(), *other]
-    system, sentence = Answer(cast(Comparison, both)).opening
+    system, sentence = ComparisonWords(cast(Comparison, both)).opening
     assert system == (
         "System level, edit-based judgments: gleu leads: Pearson r 0.900, 0.100 ahead of errant, "
         "not tested; sentence-based judgments: gleu leads (Pearson r 0.900, not tested)."

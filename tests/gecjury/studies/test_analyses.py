@@ -12,7 +12,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.report.tables import to_json
 from gecjury.stats.correlation import pearson
 from gecjury.stats.ranking import trueskill
-from gecjury.studies.analyses import Edits, Scatter
+from gecjury.studies.analyses import EditsPerSentence, Scatter
 from tests.shell import Shell
 
 
@@ -26,7 +26,7 @@ def test_edits_per_sentence() -> None:
             "one": Version(("He goes home .", "She sleep .")),
         },
     )
-    rows = Edits()(corpus).rows()
+    rows = EditsPerSentence()(corpus).rows()
     assert [(row["system"], row["edits"], row["per_sentence"]) for row in rows] == [
         ("copy", 0, 0.0), ("one", 1, 0.5), ("both", 2, 1.0),
     ]  # fmt: skip
@@ -49,9 +49,9 @@ def test_scores_against_human_scores() -> None:
     assert [row["human"] for row in part.rows()] == [by_name["noisy"], by_name["careful"]]
 
 
-@pytest.mark.parametrize("kind", [Edits, Scatter])
+@pytest.mark.parametrize("kind", [EditsPerSentence, Scatter])
 def test_the_command_prints_the_result_of_the_study(
-    shell: Shell, kind: type[Edits | Scatter]
+    shell: Shell, kind: type[EditsPerSentence | Scatter]
 ) -> None:
     pytest.importorskip("errant")
     names = ("careful", "noisy", "hasty")
@@ -59,7 +59,7 @@ def test_the_command_prints_the_result_of_the_study(
     result = kind(only=names)("sample", metrics)
     words = [word for name in names for word in ("--only", name)]
     words += [word for name in metrics for word in ("-m", name)]
-    status, out, _ = shell("analyse", kind.__name__.lower(), "sample", *words, "--format", "json")
+    status, out, _ = shell("analyse", kind.kind, "sample", *words, "--format", "json")
     document = json.loads(out)
     assert (status, document["corpus"]) == (0, ["sample"])
     assert document == json.loads(to_json(result.document()))

@@ -11,7 +11,7 @@ import pytest
 import gecjury
 from gecjury import Tune
 from gecjury.core.errors import OptionError
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.report.tables import to_json
 from gecjury.studies.tune.candidates import (
     Agreements,
@@ -83,7 +83,7 @@ def test_equal_candidates_look_better_than_they_are() -> None:
 
 def test_accuracies_equal_those_of_compare_if_no_score_is_missing() -> None:
     benchmark = gecjury.load_benchmark("sample")
-    study = Study(benchmark)
+    study = MetaEvaluation(benchmark)
     table = gecjury.load("gleu").score_corpus(benchmark.corpus)
     nothing = replace(
         table,
@@ -104,12 +104,12 @@ def test_ratings_are_compared_if_there_are_no_rankings() -> None:
     ratings[:, 0] = table.sentences[:, 0]
     ratings[:2, 1] = 1.0
     rated = replace(benchmark, rankings={}, segment_scores=ratings)
-    agreed = agreements(Study(rated), [table], benchmark.view)
+    agreed = agreements(MetaEvaluation(rated), [table], benchmark.view)
     assert len(agreed.pairs) == 1
     assert agreed.accuracies().tolist() == [1.0]
     ratings[:, 0] = 2.0
     with pytest.raises(OptionError, match="sample: people preferred no correction to another"):
-        agreements(Study(rated), [table], benchmark.view)
+        agreements(MetaEvaluation(rated), [table], benchmark.view)
 
 
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:

@@ -42,13 +42,13 @@ from gecjury.studies.maege.measures import (
     type_changes,
 )
 from gecjury.studies.maege.references import (
-    References,
+    ChainReferences,
     gold_block,
     named_references,
     of_annotators,
     read_annotated,
 )
-from gecjury.studies.maege.scores import Pool, PoolScores, pool_scores
+from gecjury.studies.maege.scores import PoolScores, TextPool, pool_scores
 from gecjury.studies.study import Work
 from tests.gecjury.scoring import test_scorer
 from tests.shell import Shell
@@ -201,12 +201,12 @@ def test_no_sentence_left() -> None:
 # --- scoring ---------------------------------------------------------------------------------
 
 
-def pool_of(corpus: Annotated, seeds: list[int], *references: References) -> Pool:
+def pool_of(corpus: Annotated, seeds: list[int], *references: ChainReferences) -> TextPool:
     draws = [sample(corpus, np.random.default_rng(seed)) for seed in seeds]
-    return Pool(corpus, draws, references or (of_annotators(corpus, range(2)),))
+    return TextPool(corpus, draws, references or (of_annotators(corpus, range(2)),))
 
 
-def scores_of(scorer: Scorer, pool: Pool, *, mean: bool = False) -> PoolScores:
+def scores_of(scorer: Scorer, pool: TextPool, *, mean: bool = False) -> PoolScores:
     work = Work(texts(), (scorer,), Runtime())
     (scored,) = Maege().scored(work, pool.made(Runtime()))
     return pool_scores(scored, pool, mean=mean)
@@ -252,7 +252,7 @@ def test_gold_edits_are_extracted_again_for_another_source(corpus: Annotated) ->
     edits, texts = build_chain(corpus.sources[0], corpus.edits[0][0], [0, 1])
     chain = Chain(0, 0, edits, texts, texts[1])
     drawn = Sampled((chain,), (), corpus.sources)
-    pool = Pool(corpus, [drawn], [of_annotators(corpus, [0])])
+    pool = TextPool(corpus, [drawn], [of_annotators(corpus, [0])])
     (scores,) = scores_of(load("sentm2"), pool).of_chains(drawn)
     # With the source "This is a sentence .", the only gold edit is "phrase". Undoing "is" proposes
     # an edit that is not gold, and changing nothing proposes no edit: recall 0.
@@ -425,7 +425,7 @@ def test_texts_without_gold_edits() -> None:
 # --- the published setting -------------------------------------------------------------------
 
 
-def drawn_from(name: str, settings: Maege, data: Path | None = None) -> Pool:
+def drawn_from(name: str, settings: Maege, data: Path | None = None) -> TextPool:
     """Return the texts drawn from a corpus, without a metric."""
     runtime = Runtime(data=data)
     return settings.draw(Work(settings.read(name, runtime), (), runtime, inputs=(name,)))

@@ -12,12 +12,12 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import score_options
 from gecjury.studies.tune.trial import (
     MEASURES,
-    Judged,
+    JudgmentScale,
     Trial,
     best_points,
     completed,
@@ -126,10 +126,10 @@ def test_score_options_do_not_change_the_statistics(name: str) -> None:
 
 def test_measures_are_those_of_compare() -> None:
     benchmark = load_benchmark("sample")
-    study = Study(benchmark, Settings(aggregate="corpus"))
+    study = MetaEvaluation(benchmark, Settings(aggregate="corpus"))
     grid = parse_grid("green:beta=0.5:2.5:1")
     draws = fold_draws(len(benchmark.corpus), 2, 0)
-    tried = trial_of(grid, Judged(study, "edit", draws), Runtime())
+    tried = trial_of(grid, JudgmentScale(study, "edit", draws), Runtime())
     human = study.human("edit")
     for k, value in enumerate(grid.points[:, 0].tolist()):
         table = load("green", beta=value).score_corpus(benchmark.corpus)
@@ -147,7 +147,7 @@ def test_measures_are_those_of_compare() -> None:
     own = list(load("green", beta=1.5).score_corpus(part).totals)
     assert tried.drawn[1, 0, 0] == pytest.approx(np.corrcoef(human, own)[0, 1])
     # n changes the statistics too, so every value is scored.
-    tried = trial_of(parse_grid("green:n=1:2:1"), Judged(study, "edit"), Runtime())
+    tried = trial_of(parse_grid("green:n=1:2:1"), JudgmentScale(study, "edit"), Runtime())
     two = list(load("green:n=2").score_corpus(benchmark.corpus).totals)
     assert tried.whole[1, 0] == pytest.approx(np.corrcoef(human, two)[0, 1])
 
@@ -170,7 +170,9 @@ def test_green_on_gjg15_as_published(data_dir: Path) -> None:
     benchmark = load_benchmark("gjg15", references="official-um-deleted", data=data_dir)
     grid = parse_grid("green:beta=1.5:2.6:0.01")
     draws = fold_draws(len(benchmark.corpus), 10, 0)
-    tried = trial_of(grid, Judged(Study(benchmark, how), "sentence", draws), Runtime())
+    tried = trial_of(
+        grid, JudgmentScale(MetaEvaluation(benchmark, how), "sentence", draws), Runtime()
+    )
     best = best_points(grid, tried, "pearson")
     assert best.mean() == pytest.approx(1.67, abs=0.02)
     assert tried.whole.max(axis=0)[:ACCURACY].round(3).tolist() == [0.790, 0.709]

@@ -12,9 +12,9 @@ from gecjury import Tune
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.report.tables import to_json
-from gecjury.studies.tune.trial import MEASURES, Judged, measured
+from gecjury.studies.tune.trial import MEASURES, JudgmentScale, measured
 from tests.shell import Shell
 
 
@@ -26,13 +26,13 @@ def test_a_value_and_its_figures() -> None:
     # As in the paper that tuned this option.
     expected = [["beta"], {"value": 2.0}, 10, "corpus", "expected-wins"]
     assert [result.facts[key] for key in keys] == expected
-    study = Study(benchmark, Settings(aggregate="corpus", human_scores="expected-wins"))
+    study = MetaEvaluation(benchmark, Settings(aggregate="corpus", human_scores="expected-wins"))
     for row in result.rows():
         assert set(row["optima"]) <= {0.5, 1.0, 1.5, 2.0}
         assert row["value"] == pytest.approx(np.mean(row["optima"]))
         assert row["spread"] == pytest.approx(np.std(row["optima"], ddof=1))
         scorers = [gecjury.load("green"), gecjury.load("green", beta=row["value"])]
-        usual, tuned = measured(scorers, Judged(study, "edit"), Runtime()).whole
+        usual, tuned = measured(scorers, JudgmentScale(study, "edit"), Runtime()).whole
         number = MEASURES.index(row["measure"])
         assert (row["default"], row["figure"]) == (usual[number], tuned[number])
     figures = [row["figure"] for row in result.rows()]

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from gecjury.web import guards
 from gecjury.web.annotate import annotate_app
-from gecjury.web.guards import PageGuard, Refused, read_form
+from gecjury.web.guards import PageGuard, RequestRefused, read_form
 from tests.gecjury.web.conftest import Browser
 
 pytestmark = pytest.mark.security
@@ -206,14 +206,14 @@ def test_a_body_that_does_not_arrive_times_out(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("body", [b"\xff", b"a=%ff", b"&".join([b"a=1"] * 3000)])
 def test_invalid_forms_are_refused(body: bytes) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         read_form(body, "t")
 
 
 def test_fields_have_a_maximum_length() -> None:
     form = read_form(b"token=t&a=" + b"x" * 300, "t")
     assert len(form("a", 300)) == 300
-    with pytest.raises(Refused, match="expected at most 200"):
+    with pytest.raises(RequestRefused, match="expected at most 200"):
         form("a")
 
 

@@ -27,7 +27,13 @@ from gecjury.judges.asking.models import same_model
 from gecjury.judges.backends import openai as client
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, bounded_client
-from gecjury.judges.backends.openai import OpenAIBackend, Pace, backoff, request_body, retry_after
+from gecjury.judges.backends.openai import (
+    OpenAIBackend,
+    RequestPace,
+    backoff,
+    request_body,
+    retry_after,
+)
 from gecjury.judges.backends.window import capped, fitted, said_window, says_too_long
 from gecjury.judges.judge import Judge
 from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, scores_form
@@ -931,7 +937,7 @@ def test_backoff_grows_with_jitter_and_honours_the_server() -> None:
 
 def test_the_limit_halves_once_for_a_burst_and_grows_back() -> None:
     async def check() -> None:
-        pace = Pace(16)
+        pace = RequestPace(16)
         for _ in range(10):  # refused together, which counts once
             pace.slow_down(0.0)
         assert pace.limit == 8

@@ -10,8 +10,8 @@ import pytest
 
 from gecjury.judges.asking.ask import Question, read_reply
 from gecjury.judges.asking.exchange import Reply, Request
-from gecjury.judges.backends.vllm import _Engine
-from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, Form, scores_form
+from gecjury.judges.backends.vllm import _VLLMEngine
+from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, AnswerForm, scores_form
 from gecjury.judges.replies.reply import (
     ENDS,
     ONLY_REASONING,
@@ -80,7 +80,7 @@ def test_a_prompt_contains_no_mark(mark: str) -> None:
 
 
 @pytest.mark.parametrize("form", [SCORE, CHOICE, VALIDITY, scores_form(2)])
-def test_a_text_that_is_only_the_answer(form: Form) -> None:
+def test_a_text_that_is_only_the_answer(form: AnswerForm) -> None:
     for one in (form, form.with_reason()):
         typical = json.dumps(one.typical)
         assert is_answer(typical, typical)
@@ -113,7 +113,7 @@ def test_an_expected_score_is_read_outside_the_marks() -> None:
 
 def test_vllm_keeps_marks_that_are_special_tokens() -> None:
     engine = SimpleNamespace(vllm=SimpleNamespace(SamplingParams=lambda **settings: settings))
-    settings = _Engine._params(engine, {"max_tokens": 9}, None)  # type: ignore[arg-type]
+    settings = _VLLMEngine._params(engine, {"max_tokens": 9}, None)  # type: ignore[arg-type]
     assert settings["skip_special_tokens"] is False
 
 

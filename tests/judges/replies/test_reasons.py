@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from gecjury.judges.asking.exchange import Reply
-from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, Form, scores_form
+from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, AnswerForm, scores_form
 from gecjury.judges.replies.reply import REASON_CHARACTERS, Failure, read_reason, read_score
 
 REASONS = [
@@ -79,7 +79,7 @@ def test_a_missing_reason_is_read_as_empty(text: str) -> None:
     [(SCORE, [3.0]), (CHOICE, [0.0, 1.0]), (CHOICE, [0.5, 0.5]), (VALIDITY, [0.0]),
      (scores_form(3), [1.0, 5.0, 2.0])],
 )  # fmt: skip
-def test_the_answer_of_a_form_is_read_as_its_scores(form: Form, scores: list[float]) -> None:
+def test_the_answer_of_a_form_is_read_as_its_scores(form: AnswerForm, scores: list[float]) -> None:
     assert form.read_plain(Reply(json.dumps(form.answer(scores)))) == scores
     with_reason = form.with_reason()
     text = json.dumps(with_reason.answer(scores, "why"))

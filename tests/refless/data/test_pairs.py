@@ -20,7 +20,7 @@ from gecjury.corpus.languages.language import language_of
 from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import (
     PARALLEL_LANGUAGES,
-    Correction,
+    CorrectedPair,
     detection_labels,
     edit_impacts,
     ranked_pairs,
@@ -47,7 +47,7 @@ def counts(texts: Sequence[str]) -> FloatArray:
     return np.array([[t.count("x"), t.count("y"), 1.0] for t in texts])
 
 
-CORRECTION = Correction("a b", (Edit(0, 1, "x"), Edit(1, 2, "y y")))
+CORRECTION = CorrectedPair("a b", (Edit(0, 1, "x"), Edit(1, 2, "y y")))
 
 
 def test_impact_by_hand() -> None:
@@ -69,7 +69,7 @@ def test_the_text_with_the_larger_summed_impact_is_better() -> None:
 
 
 def test_only_drawn_corrections_are_encoded() -> None:
-    many = [Correction(f"a b {n}", CORRECTION.edits) for n in range(2000)]
+    many = [CorrectedPair(f"a b {n}", CORRECTION.edits) for n in range(2000)]
     encoded: list[str] = []
 
     def watch(texts: Sequence[str]) -> FloatArray:
@@ -83,7 +83,7 @@ def test_only_drawn_corrections_are_encoded() -> None:
 
 def test_detection_marks_tokens_touched_by_edits() -> None:
     edits = (Edit(0, 0, "The"), Edit(2, 4, "z"), Edit(5, 5, "."))
-    assert detection_labels(Correction("a b c d e", edits)) == [1, 0, 1, 1, 1]
+    assert detection_labels(CorrectedPair("a b c d e", edits)) == [1, 0, 1, 1, 1]
 
 
 SPOKEN = "the cat goes to school , very quickly and is happy"

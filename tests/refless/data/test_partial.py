@@ -6,8 +6,8 @@ import pytest
 
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import ENGLISH, language_of
-from gecjury.refless.data.pairs import Correction
-from gecjury.refless.data.partial import Versions, partly_corrected
+from gecjury.refless.data.pairs import CorrectedPair
+from gecjury.refless.data.partial import PartialVersions, partly_corrected
 
 SOURCE = "He go to school by the bus every days with him friend ."
 EDITS = (Edit(1, 2, "goes"), Edit(5, 6, ""), Edit(8, 9, "day"), Edit(10, 11, "his"))
@@ -15,7 +15,7 @@ CZECH = language_of("cs")
 
 
 def test_points_are_the_edits_applied_minus_the_errors_added() -> None:
-    whole = Correction(SOURCE, EDITS)
+    whole = CorrectedPair(SOURCE, EDITS)
     applied = {
         whole.text([bool(bits >> place & 1) for place in range(4)]): float(bits.bit_count())
         for bits in range(16)
@@ -40,13 +40,13 @@ def test_points_are_the_edits_applied_minus_the_errors_added() -> None:
     assert texts <= set(applied)
 
 
-def _only(correction: Correction, seed: int) -> Versions:
+def _only(correction: CorrectedPair, seed: int) -> PartialVersions:
     (versions,) = partly_corrected([correction], CZECH, seed)
     return versions
 
 
 def test_a_single_edit_leaves_the_source_and_its_correction() -> None:
-    assert _only(Correction("a b", (Edit(0, 1, "c"),)), 0) == Versions(
+    assert _only(CorrectedPair("a b", (Edit(0, 1, "c"),)), 0) == PartialVersions(
         "a b", ("a b", "c b"), (0.0, 1.0)
     )
 
@@ -54,17 +54,17 @@ def test_a_single_edit_leaves_the_source_and_its_correction() -> None:
 @pytest.mark.parametrize(
     "correction",
     [
-        Correction("a b", ()),
-        Correction("a", (Edit(0, 1, ""),)),  # only the source would be left
-        Correction(" ".join("a" * 26), tuple(Edit(n, n + 1, "b") for n in range(0, 26, 2))),
+        CorrectedPair("a b", ()),
+        CorrectedPair("a", (Edit(0, 1, ""),)),  # only the source would be left
+        CorrectedPair(" ".join("a" * 26), tuple(Edit(n, n + 1, "b") for n in range(0, 26, 2))),
     ],
 )
-def test_unchanged_emptied_and_rewritten_sentences_are_left_out(correction: Correction) -> None:
+def test_unchanged_emptied_and_rewritten_sentences_are_left_out(correction: CorrectedPair) -> None:
     assert list(partly_corrected([correction], CZECH, 0)) == []
 
 
 def test_two_corrections_of_a_source_are_drawn() -> None:
-    corrections = [Correction("a b", (Edit(0, 1, letter),)) for letter in "cdefc"]
+    corrections = [CorrectedPair("a b", (Edit(0, 1, letter),)) for letter in "cdefc"]
     drawn = [versions.texts[1] for versions in partly_corrected(corrections, CZECH, 0)]
     assert len(set(drawn)) == len(drawn) == 2
     again = [versions.texts[1] for versions in partly_corrected(corrections, CZECH, 0)]

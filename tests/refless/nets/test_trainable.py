@@ -20,7 +20,7 @@ from gecjury.refless.nets.trainable import (
     freeze_lowest,
     output_layer,
 )
-from gecjury.refless.training.job import Job
+from gecjury.refless.training.job import JobSettings
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from tests import tiny
@@ -43,7 +43,7 @@ def rated(count: int = 30) -> Annotations:
     return Annotations(("grammaticality", "meaning"), *texts, ratings)
 
 
-def job(encoder: str, folder: Path, **changes: Any) -> Job:
+def job(encoder: str, folder: Path, **changes: Any) -> JobSettings:
     data = rated()
     settings = replace(QUICK, **changes)
     return some_job(data, Recipe(encoder, shared=True, settings=settings), folder)

@@ -9,15 +9,15 @@ from typing import Any
 from gecjury.core.runtime import Runtime
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
-from gecjury.refless.training.job import Job
+from gecjury.refless.training.job import JobSettings
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 
 RUNTIME = Runtime(device="cpu", use_cache=False)
 
 
-def some_job(data: Annotations, recipe: Recipe, folder: Path, **more: Any) -> Job:
+def some_job(data: Annotations, recipe: Recipe, folder: Path, **more: Any) -> JobSettings:
     """Return the training of a SOME on the CPU, with a split by source."""
-    return Job(
+    return JobSettings(
         data=data,
         split=split_by_source(data),
         recipe=recipe,
@@ -27,7 +27,7 @@ def some_job(data: Annotations, recipe: Recipe, folder: Path, **more: Any) -> Jo
     )
 
 
-def both_ways(data: Annotations, folder: Path, **changes: Any) -> Job:
+def both_ways(data: Annotations, folder: Path, **changes: Any) -> JobSettings:
     """Train the folder's `encoder` into `some`: kernel regression and one epoch of fine-tuning."""
     usual = Recipe(
         encoder=str(folder / "encoder"),

@@ -17,7 +17,7 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import Bundle, open_bundle
 from gecjury.refless.training.evaluation import best_share
-from gecjury.refless.training.job import Job
+from gecjury.refless.training.job import JobSettings
 from gecjury.refless.training.some import train_some
 from tests import tiny
 from tests.refless.training.jobs import RUNTIME, both_ways
@@ -33,7 +33,7 @@ def rated(count: int = 60) -> Annotations:
                        ratings)  # fmt: skip
 
 
-def job(folder: Path, **changes: object) -> Job:
+def job(folder: Path, **changes: object) -> JobSettings:
     return both_ways(rated(), folder, **{"shared": True, **changes})
 
 

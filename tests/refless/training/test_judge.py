@@ -21,8 +21,8 @@ from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import split_sources
 from gecjury.models.origin import KEYS_FILE, MANIFEST, taught_judge
 from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
-from gecjury.refless.data.pairs import Correction
-from gecjury.refless.data.partial import Versions, partly_corrected
+from gecjury.refless.data.pairs import CorrectedPair
+from gecjury.refless.data.partial import PartialVersions, partly_corrected
 from gecjury.refless.training.judge import (
     JudgeJob,
     Lesson,
@@ -68,17 +68,17 @@ def asking(text: str) -> tuple[dict[str, str], ...]:
     return ({"role": "user", "content": text},)
 
 
-def marked(sources: range) -> list[Versions]:
+def marked(sources: range) -> list[PartialVersions]:
     """Versions of sources whose edits make exclamation marks of the letters x."""
     corrections = []
     for number in sources:
         words = [f"t{number}", *["x"] * (2 + number % 4)]
         edits = tuple(Edit(place, place + 1, "!") for place in range(1, len(words)))
-        corrections.append(Correction(" ".join(words), edits))
+        corrections.append(CorrectedPair(" ".join(words), edits))
     return list(partly_corrected(corrections, ENGLISH, 0))
 
 
-def ordered(versions: Sequence[Versions]) -> list[Lesson]:
+def ordered(versions: Sequence[PartialVersions]) -> list[Lesson]:
     return [
         Lesson(asking(text), (row,), (0.0,) * 5, group, points)
         for group, version in enumerate(versions)
@@ -287,7 +287,7 @@ def test_manifests_of_other_models_are_not_read_as_a_judge(tmp_path: Path) -> No
         taught_judge(str(tmp_path))
 
 
-def right_pairs(model: Path, versions: Sequence[Versions]) -> float:
+def right_pairs(model: Path, versions: Sequence[PartialVersions]) -> float:
     """Return the share of pairs of versions of a source that a model puts in the right order."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -16,7 +16,7 @@ from gecjury.corpus.tokens import in_language
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations, read_annotations
 from gecjury.refless.nets.bundle import open_bundle
-from gecjury.refless.training.job import Job
+from gecjury.refless.training.job import JobSettings
 from gecjury.refless.training.some import train_some
 from tests import tiny
 from tests.refless.training.jobs import RUNTIME, both_ways
@@ -34,7 +34,7 @@ def rated(folder: Path) -> Annotations:
     return read_annotations(tiny.qualities(folder / "human.csv"), language=language_of("ja"))
 
 
-def job(folder: Path, **changes: object) -> Job:
+def job(folder: Path, **changes: object) -> JobSettings:
     return both_ways(rated(folder), folder, **{"language": "ja", **changes})
 
 

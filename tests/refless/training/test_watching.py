@@ -14,7 +14,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
-from gecjury.refless.training.job import Job
+from gecjury.refless.training.job import JobSettings
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from gecjury.refless.training.watching import HISTORY_FILE, Watch
@@ -58,7 +58,7 @@ def test_a_damaged_history_is_reported(tmp_path: Path, text: str) -> None:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Job:
+def job(tmp_path: Path) -> JobSettings:
     ratings = np.random.default_rng(1).integers(1, 5, (60, 2)).astype(float)
     texts = tuple(tiny.sentences(60, 7)), tuple(tiny.sentences(60, 8))
     data = Annotations(("fluency", "meaning"), *texts, ratings)
@@ -66,7 +66,7 @@ def job(tmp_path: Path) -> Job:
         str(tiny.encoder(tmp_path / "encoder")), shared=True,
         settings=TrainSettings(epochs=3, patience=0, train_batch=4),
     )  # fmt: skip
-    return Job(
+    return JobSettings(
         data=data,
         split=split_by_source(data),
         recipe=recipe,
@@ -76,7 +76,7 @@ def job(tmp_path: Path) -> Job:
 
 
 @pytest.mark.slow
-def test_a_killed_training_keeps_curves(job: Job) -> None:
+def test_a_killed_training_keeps_curves(job: JobSettings) -> None:
     seen: list[int] = []
 
     def killed(history: Any) -> None:
@@ -96,7 +96,9 @@ def test_a_killed_training_keeps_curves(job: Job) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_reports_what_is_kept_and_the_next_run_where_it_resumes(job: Job) -> None:
+def test_an_interrupt_reports_what_is_kept_and_the_next_run_where_it_resumes(
+    job: JobSettings,
+) -> None:
     job = replace(job, recipe=replace(job.recipe, shared=False))
     first, second = "fluency, model 1 of 2: training", "meaning, model 2 of 2: training"
 

@@ -25,7 +25,7 @@ _CANDIDATES = 200  # sentences whose effect on the difference is computed
 
 
 @dataclass(frozen=True)
-class Change:
+class EditChange:
     """An edit of one of two systems, or of both.
 
     Attributes:
@@ -41,7 +41,7 @@ class Change:
     right: bool | None
 
 
-def totals(changes: Sequence[Change]) -> list[dict[str, Any]]:
+def totals(changes: Sequence[EditChange]) -> list[dict[str, Any]]:
     """Return one record per move: the number of edits, and how many of them are right.
 
     Args:
@@ -55,7 +55,7 @@ def totals(changes: Sequence[Change]) -> list[dict[str, Any]]:
     return rows
 
 
-def most_frequent(changes: Sequence[Change], count: int) -> list[dict[str, Any]]:
+def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, Any]]:
     """Return the edits that came most often, then those that went most often.
 
     Edits with the same words and type are counted together.
@@ -87,7 +87,7 @@ def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
 
 def changes_by_metric(
     corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
-) -> tuple[list[Change] | None, Sequence[str]]:
+) -> tuple[list[EditChange] | None, Sequence[str]]:
     """Return edits as extracted by the first metric over edits, else by the default tagger."""
     # Edits are extracted in the same way as by the metric that is printed above.
     readers = (one.extraction for one in scorers if isinstance(one, ReadsEdits))
@@ -100,7 +100,7 @@ def changes_by_metric(
 
 def edit_changes(
     corpus: Corpus, runtime: Runtime, tagger: str = "embedded"
-) -> tuple[list[Change], tuple[str, ...]]:
+) -> tuple[list[EditChange], tuple[str, ...]]:
     """Return the edits that two systems share, those that only one of them makes, and notes.
 
     They are sorted by line and from left to right. Edits are the same if span and correction are;
@@ -114,7 +114,7 @@ def edit_changes(
     """
     typed = typed_corpus_edits(corpus, "auto", tagger, runtime)
     old, new = typed.systems.values()
-    changes: list[Change] = []
+    changes: list[EditChange] = []
     for row, source in enumerate(corpus.sources):
         before, after = _by_key(old[row]), _by_key(new[row])
         wanted = {key for lines in typed.references for key in _by_key(lines[row])}
@@ -125,7 +125,7 @@ def edit_changes(
             move: Move = "went" if key not in after else "came" if key not in before else "kept"
             shown = f"[{' '.join(tokens[edit.start : edit.end])}{ARROW}{edit.correction}]"
             right = key in wanted if corpus.references else None
-            changes.append(Change(row + 1, shown, edit.type, move, right))
+            changes.append(EditChange(row + 1, shown, edit.type, move, right))
     return changes, typed.notes
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Record, Table
+from gecjury.report.table import Sentences
 from gecjury.scoring.by_edit import whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
@@ -21,9 +22,8 @@ from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.study import Work
 from gecjury.studies.systems.costly import judged
-from gecjury.studies.systems.diff.edited import Change, MovedSentence, most_frequent, totals
+from gecjury.studies.systems.diff.edited import EditChange, MovedSentence, most_frequent, totals
 from gecjury.studies.systems.diff.paired import Paired, type_counts, type_differences
-from gecjury.studies.systems.page import Sentences
 from gecjury.studies.systems.parts import three_counts
 
 
@@ -112,7 +112,7 @@ def remarks(corpus: Corpus, figures: Mapping[str, Paired]) -> Iterator[str]:
             yield f"{name}: {figure.dropped} resampled differences are not defined and are left out"
 
 
-def edit_tables(edits: Sequence[Change] | None, show: int) -> Iterator[Table]:
+def edit_tables(edits: Sequence[EditChange] | None, show: int) -> Iterator[Table]:
     """Yield the numbers of edits that came and went, and the most frequent ones."""
     if edits is None:
         return

@@ -12,7 +12,7 @@ import pytest
 import gecjury
 from gecjury.cli import main
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.corpus import Corpus, Mark
+from gecjury.corpus.corpus import Corpus, ReferenceMark
 from gecjury.corpus.files.reading import read_version
 from gecjury.corpus.languages.language import language_of
 from gecjury.studies.systems.score import Score
@@ -68,8 +68,8 @@ def test_languagetool_line_by_line(tmp_path: Path) -> None:
     # Only the text of a match is tokenised: "wasn't" is split as "isn't" is in the source.
     assert version.lines == ("This is a test , was n't it ?", "He goes to school every day .")
     assert version.marks == (
-        (Mark(2, 3, "GRAMMAR:RULE", True), Mark(5, 7, "GRAMMAR:T", True)),
-        (Mark(1, 2, "GRAMMAR:RULE", True),),
+        (ReferenceMark(2, 3, "GRAMMAR:RULE", True), ReferenceMark(5, 7, "GRAMMAR:T", True)),
+        (ReferenceMark(1, 2, "GRAMMAR:RULE", True),),
     )
     assert version.edits is None  # they are extracted, as for any other system
     assert version.note == "3 matches"
@@ -124,10 +124,10 @@ def test_harper_js(tmp_path: Path) -> None:
     assert made.lines == ("😀 However , this is an test",)
     assert made.marks == (
         (
-            Mark(1, 2, "Typo:R", True),
-            Mark(2, 4, "Typo:R", True),
-            Mark(5, 6, "Typo:AnA", True),
-            Mark(7, 8, "Typo:R", False),
+            ReferenceMark(1, 2, "Typo:R", True),
+            ReferenceMark(2, 4, "Typo:R", True),
+            ReferenceMark(5, 6, "Typo:AnA", True),
+            ReferenceMark(7, 8, "Typo:R", False),
         ),
     )
 
@@ -165,8 +165,8 @@ def test_overlaps(tmp_path: Path) -> None:
     version = corpus(tmp_path, [{"matches": []}, {"matches": matches}]).systems["lt"]
     assert version.lines[1] == "He goes to school every day ."
     assert version.marks[1] == (  # type: ignore[index]
-        Mark(1, 3, "GRAMMAR:LONG", True),
-        Mark(5, 6, "GRAMMAR:MARK", False),
+        ReferenceMark(1, 3, "GRAMMAR:LONG", True),
+        ReferenceMark(5, 6, "GRAMMAR:MARK", False),
     )
     assert version.note == (
         "6 matches: 1 changing nothing, 3 overlapping another, left out, "

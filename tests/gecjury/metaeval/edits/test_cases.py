@@ -28,7 +28,7 @@ from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import Level, Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.tables import tables_text
-from gecjury.report.words import Answer
+from gecjury.report.words import ComparisonWords
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.edits.test_credit import Many, Verdict
 
@@ -149,7 +149,7 @@ def test_every_metric_is_compared_with_the_verdicts() -> None:
 def test_a_comparison_at_edit_level_alone_is_shown(tmp_path: Path) -> None:
     found = compare(benchmark(), [Many(), Verdict()], Settings(level="edit"), score_files=tmp_path)
     assert found.tables == ()
-    many, verdict = document(Answer(found))["rows"]
+    many, verdict = document(ComparisonWords(found))["rows"]
     assert (many["human"], many["edit"]["credit"]) == ("edit", "leave-one-out")
     assert set(many["edit_by_credit"]) == {"leave-one-out"}
     assert {"auc", "average_precision", "average_precision_invalid", "accuracy", "balanced",

@@ -14,7 +14,7 @@ from gecjury.metaeval.edits.corrections import (
     label_agreements,
 )
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import MetaEvaluation
 
 LABELS = CorrectionLabels(
     values=(("TP", "FP1", "TP", "TN", "FP3"), ("FP3", "", "TP", "", "")),
@@ -57,7 +57,9 @@ def test_every_metric_and_class_has_a_row() -> None:
     size = len(sample.corpus)
     values = tuple(tuple("TP" if (row + i) % 2 else "FP1" for i in range(size)) for row in range(6))
     labels = CorrectionLabels(values=values, true="TP", false={"FP1": ""}, others={})
-    study = Study(replace(sample, labels=labels), Settings(resampling=Resampling(over="none")))
+    study = MetaEvaluation(
+        replace(sample, labels=labels), Settings(resampling=Resampling(over="none"))
+    )
     table = load("changes").score_corpus(sample.corpus)
     found = compare_labels(study, [table])
     assert found is not None

@@ -12,7 +12,7 @@ import pytest
 from gecjury.core.arrays import FloatArray
 from gecjury.metaeval.tasks.swaps import (
     CorrelationSwaps,
-    Judged,
+    JudgedPairs,
     PairSwaps,
     Swaps,
     judged_swaps,
@@ -68,7 +68,7 @@ def test_unswapped_pairs_give_the_difference_of_the_accuracies(ties: str) -> Non
     scores = rng.integers(4, size=(2, 2, 60)).astype(np.float64)
     wanted = rng.integers(-1, 2, size=60)
     first, group = rng.integers(4, size=60), np.arange(60) // 6
-    judged = Judged(wanted, first, (first + 1) % 5, 5, group, ties)  # type: ignore[arg-type]
+    judged = JudgedPairs(wanted, first, (first + 1) % 5, 5, group, ties)  # type: ignore[arg-type]
     swaps = judged_swaps(judged, scores[0], scores[1])
     one, two = (preference_agreement(wanted, *s, ties=ties).accuracy for s in scores)  # type: ignore[arg-type]
     assert swaps.observed() == pytest.approx(one - two)
@@ -78,7 +78,7 @@ def test_groups_count_equally_in_acc_eq() -> None:
     rng = np.random.default_rng(4)
     scores = rng.normal(size=(2, 2, 7))
     wanted, group = rng.integers(-1, 2, size=7), np.array([0, 0, 0, 0, 0, 1, 1])
-    judged = Judged(wanted, np.zeros(7, int), np.ones(7, int), 2, group, "calibrated", True)
+    judged = JudgedPairs(wanted, np.zeros(7, int), np.ones(7, int), 2, group, "calibrated", True)
     one, two = (
         preference_agreement(wanted, *s, ties="calibrated", groups=group).accuracy for s in scores
     )
@@ -194,7 +194,7 @@ def rejections(
             pair, row = np.divmod(np.arange(len(first) * lines), lines)
             a, b = first[pair], second[pair]
             wanted = np.sign(human[a, row] - human[b, row]).astype(np.int64)
-            judged = Judged(wanted, a, b, systems, row, "half")
+            judged = JudgedPairs(wanted, a, b, systems, row, "half")
             sides = [(table[a, row], table[b, row]) for table in cells]
             means = np.stack([table.mean(axis=1) for table in cells])
             both: list[Swaps] = [judged_swaps(judged, *sides)]

@@ -24,16 +24,16 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.comparison import compare as compare_metrics
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Row
+from gecjury.metaeval.study import AgreementRow
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.citations import address_of
 from gecjury.report.comparison import document
-from gecjury.report.page.browser import Part, mark_edits
+from gecjury.report.page.browser import WordRun, mark_edits
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.page import _header, comparison_page
 from gecjury.report.page.tables import PageTable, extents_of, significance_table
-from gecjury.report.words import Answer
+from gecjury.report.words import ComparisonWords
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
@@ -58,27 +58,27 @@ def test_data_cannot_end_its_script_block() -> None:
 
 def test_edits_are_marked() -> None:
     assert mark_edits("He go to the home .", "He goes home now .") == [
-        Part("equal", "He"),
-        Part("delete", "go to the"),
-        Part("insert", "goes"),
-        Part("equal", "home"),
-        Part("insert", "now"),
-        Part("equal", "."),
+        WordRun("equal", "He"),
+        WordRun("delete", "go to the"),
+        WordRun("insert", "goes"),
+        WordRun("equal", "home"),
+        WordRun("insert", "now"),
+        WordRun("equal", "."),
     ]
     assert mark_edits("", "") == []
-    assert mark_edits("He", "") == [Part("delete", "He")]
+    assert mark_edits("He", "") == [WordRun("delete", "He")]
 
 
 def test_edits_are_marked_without_spaces_in_japanese() -> None:
     marked = mark_edits("私 は Windows 10 を 使う 。", "私 は Windows 11 を 使い ます 。", JAPANESE)
     assert marked == [
-        Part("equal", "私はWindows"),
-        Part("delete", "10"),
-        Part("insert", "11", ""),
-        Part("equal", "を", ""),
-        Part("delete", "使う", ""),
-        Part("insert", "使います", ""),
-        Part("equal", "。"),
+        WordRun("equal", "私はWindows"),
+        WordRun("delete", "10"),
+        WordRun("insert", "11", ""),
+        WordRun("equal", "を", ""),
+        WordRun("delete", "使う", ""),
+        WordRun("insert", "使います", ""),
+        WordRun("equal", "。"),
     ]
 
 
@@ -187,13 +187,13 @@ def comparison_of(name: str, language: Language = ENGLISH) -> Comparison:
 
 
 def page_of(comparison: Comparison) -> str:
-    answer = Answer(comparison)
+    answer = ComparisonWords(comparison)
     return comparison_page(answer, document(answer))
 
 
 def test_metrics_of_one_family_open_with_the_leaders() -> None:
     comparison = comparison_of("x")
-    opening = Answer(comparison).opening
+    opening = ComparisonWords(comparison).opening
     assert opening[0].startswith("System level: ")
     page = html.unescape(page_of(comparison))
     assert f'<p class="lead">{opening[0]}</p><p>{opening[1]}</p>' in page
@@ -201,18 +201,18 @@ def test_metrics_of_one_family_open_with_the_leaders() -> None:
 
 def test_the_page_and_the_terminal_open_alike() -> None:
     comparison = compare_metrics("sample", ["green", "changes"])
-    answer = Answer(comparison)
+    answer = ComparisonWords(comparison)
     assert answer.families
     page = html.unescape(page_of(comparison))
     assert "<h1>2 metrics against people on SAMPLE</h1>" in page
     assert f'<p class="lead">{answer.opening[0]}</p><p>{answer.opening[1]}</p>' in page
     # Two rows of single edits are of one metric.
     rows = [
-        Row(result.label, "refbased", "edit", {"cases": 1, "missing": 0})
+        AgreementRow(result.label, "refbased", "edit", {"cases": 1, "missing": 0})
         for result in comparison.results
     ]
     edits = SimpleNamespace(results=[*rows, *rows], rows=())
-    heading = _header(Answer(replace(comparison, edits=cast(Any, edits))))["heading"]
+    heading = _header(ComparisonWords(replace(comparison, edits=cast(Any, edits))))["heading"]
     assert heading == "2 metrics against people on SAMPLE"
 
 

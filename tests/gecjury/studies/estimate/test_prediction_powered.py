@@ -9,7 +9,7 @@ import pytest
 
 from gecjury.core.errors import InputError
 from gecjury.stats.choices import FEWEST_LABELS
-from gecjury.studies.estimate.prediction_powered import Moments, Outputs, filled
+from gecjury.studies.estimate.prediction_powered import JudgedOutputs, Moments, filled
 
 NAN = math.nan
 HALVES = [0.0, 1.0] * 5
@@ -18,10 +18,10 @@ MARKS = [0.0, 2.0] * 5
 
 def outputs(
     labels: list[float], predictions: list[float], scale: tuple[float, float] = (0, 1)
-) -> Outputs:
+) -> JudgedOutputs:
     """Return one output per source; the labels are padded with NaN."""
     few = np.array(labels + [NAN] * (len(predictions) - len(labels)))
-    return Outputs(few, np.array(predictions), scale)
+    return JudgedOutputs(few, np.array(predictions), scale)
 
 
 def share_of(good: int, labelled: int) -> Moments:
@@ -141,8 +141,8 @@ def test_a_difference_is_paired_by_source() -> None:
 
 def test_variances_of_systems_labelled_on_different_sources_add_up() -> None:
     few = np.array([*HALVES, *[NAN] * 10])
-    first = Outputs(few, np.zeros(20))
-    second = Outputs(few[::-1].copy(), np.zeros(20))
+    first = JudgedOutputs(few, np.zeros(20))
+    second = JudgedOutputs(few[::-1].copy(), np.zeros(20))
     one = Moments.of(first, second).estimate()
     # Two labels are added to each system: 2 · .25 / 10².
     assert (one.value, one.error) == (0, pytest.approx(math.sqrt(2 * (1 / 36 + 0.005))))
@@ -190,7 +190,7 @@ def skewed(share: float, labelled: int, *, binary: bool, trials: int) -> list[Mo
         labels = (latent < share).astype(float)
         labels[labelled:] = NAN
         predictions = (scores < share).astype(float) if binary else -scores
-        drawn.append(Moments.of(Outputs(labels, predictions)))
+        drawn.append(Moments.of(JudgedOutputs(labels, predictions)))
     return drawn
 
 

@@ -18,7 +18,7 @@ from gecjury.report.result import Result
 from gecjury.report.tables import to_json
 from gecjury.studies.estimate.estimates import Estimated, verdict_of
 from gecjury.studies.estimate.labels import labels_of_benchmark
-from gecjury.studies.estimate.prediction_powered import Interval, Moments, Outputs
+from gecjury.studies.estimate.prediction_powered import EstimateInterval, JudgedOutputs, Moments
 from gecjury.studies.study import Work
 from tests.shell import Shell
 
@@ -67,7 +67,7 @@ def test_the_estimates_of_a_benchmark_come_from_its_labels() -> None:
     scores = gecjury.load("green").score_corpus(benchmark.corpus, gecjury.Runtime()).sentences
     predictions = labels.predictions(scores)
     system = rows[benchmark.corpus.names[0]]
-    one = Moments.of(Outputs(few[0], predictions[0])).estimate()
+    one = Moments.of(JudgedOutputs(few[0], predictions[0])).estimate()
     assert system["estimate"] == pytest.approx(one.value)
     assert system["interval"] == pytest.approx([one.low, one.high])
     assert system["all_labels"] == pytest.approx(np.nanmean(labels.values[0]))
@@ -112,7 +112,7 @@ def test_the_page_opens_with_the_verdict_and_a_plot(shell: Shell, files: list[st
 
 @pytest.mark.parametrize(("gain", "words"), [(1.05, "2% smaller than"), (1.009, "about as large")])
 def test_a_difference_of_no_percent_is_none(gain: float, words: str) -> None:
-    alone = Interval(0.5, 0.4, 0.6, 0.05)
+    alone = EstimateInterval(0.5, 0.4, 0.6, 0.05)
     systems = [Estimated(("a",), replace(alone, gain=gain), alone, 100, {})]
     (sentence,) = verdict_of("m", systems, [], 0.95)
     assert words in sentence

@@ -15,7 +15,7 @@ from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.scoring.registry import load
 from gecjury.studies.systems.costly import costly_sentences
-from gecjury.studies.systems.parts import Part, cost_tables, type_costs
+from gecjury.studies.systems.parts import PartialScore, cost_tables, type_costs
 from tests.shell import Shell
 
 SOURCES = ["I likes cats .", "He go home .", "a b c <i>d</i> .", "It is so ."]
@@ -53,7 +53,7 @@ def test_cost_of_a_type_is_the_gain_in_f_if_the_type_were_perfect() -> None:
     counts = {"DET": (3, 1, 2), "VERB": (1, 0, 4), "NOUN": (2, 0, 0)}
     costly = type_costs(np.array([*counts.values()], float)).tolist()
     parts = [
-        Part(name, "errant", kind, {}, of_kind, cost)
+        PartialScore(name, "errant", kind, {}, of_kind, cost)
         for name in ("mine", "yours")
         for (kind, of_kind), cost in reversed([*zip(counts.items(), costly, strict=True)])
     ]

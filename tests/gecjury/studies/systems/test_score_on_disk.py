@@ -14,7 +14,7 @@ from gecjury.core import textfiles
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import FileLines
-from gecjury.corpus.corpus import Mark
+from gecjury.corpus.corpus import ReferenceMark
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
 from gecjury.scoring import in_parts
@@ -162,7 +162,10 @@ def test_notes_are_those_of_the_whole_corpus(
 def test_counts_by_rule_of_a_checker(files: dict[str, Path]) -> None:
     references = [files["ref0"], files["ref1"]]
     corpus = read_corpus(files["source"], [files["careful"]], references, on_disk=True)
-    marks = [(Mark(0, 1, f"A:{row % 3}", True), Mark(9, 9, "B:0", True)) for row in range(98)]
+    marks = [
+        (ReferenceMark(0, 1, f"A:{row % 3}", True), ReferenceMark(9, 9, "B:0", True))
+        for row in range(98)
+    ]
     version = replace(corpus.systems["careful-98"], marks=tuple(marks))
     corpus = replace(corpus, systems={"careful-98": version})
     parts, whole = (

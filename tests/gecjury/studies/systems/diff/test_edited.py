@@ -13,7 +13,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.studies.systems.diff.edited import (
-    Change,
+    EditChange,
     edit_changes,
     most_frequent,
     moved_sentences,
@@ -42,10 +42,10 @@ def test_edits_are_distinguished_by_line_and_position(corpus: Corpus) -> None:
     pytest.importorskip("errant")
     changes, _ = edit_changes(corpus, Runtime(use_cache=False))
     assert changes == [
-        Change(1, "[b→B]", "R:X", "kept", True),
-        Change(1, "[→C]", "M:Y", "came", False),
-        Change(2, "[d→]", "U:Z", "came", False),
-        Change(3, "[b→B]", "R:X", "went", True),  # whichever type the reference gives it
+        EditChange(1, "[b→B]", "R:X", "kept", True),
+        EditChange(1, "[→C]", "M:Y", "came", False),
+        EditChange(2, "[d→]", "U:Z", "came", False),
+        EditChange(3, "[b→B]", "R:X", "went", True),  # whichever type the reference gives it
     ]
     assert totals(changes) == [
         {"edits": "kept", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
