@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,3 +50,31 @@ class Figure:
     def interval(self) -> tuple[float, float] | None:
         """The bounds of the interval; None if there is none."""
         return None if math.isnan(self.low) or math.isnan(self.high) else (self.low, self.high)
+
+
+ABOUT = ("human", "metric", "family", "system", "task")
+"""The fields that say what a figure is about, apart from its level."""
+
+
+def records(
+    figures: Iterable[Figure], key: Callable[[Figure], str] = lambda figure: figure.statistic
+) -> list[dict[str, Any]]:
+    """Return figures as flat records, one for everything that figures are about.
+
+    A record has the fields of `ABOUT` that are not empty, each value under its key, its interval
+    as `{key}_ci95`, and a cluster as `{level}_cluster`.
+
+    Args:
+        figures: the figures, in the order of the records.
+        key: returns the key of a figure's value; by default its statistic.
+    """
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for figure in figures:
+        about = tuple(getattr(figure, name) for name in ABOUT)
+        row = rows.setdefault(about, {n: v for n, v in zip(ABOUT, about, strict=True) if v})
+        row[key(figure)] = figure.value
+        if figure.interval is not None:
+            row[f"{key(figure)}_ci95"] = figure.interval
+        if figure.cluster is not None:
+            row[f"{figure.level}_cluster"] = figure.cluster
+    return list(rows.values())
