@@ -216,13 +216,13 @@ class SOME(WeighedAspects):
 
 @lru_cache(maxsize=2)
 def _open(
-    identity: tuple[tuple[str, str], ...],
+    _identity: tuple[tuple[str, str], ...],
     location: str,
     max_length: int,
     device: str,
     dtype: DType,
 ) -> Bundle:
-    """Load a trained SOME; `identity` is a part of the cache key only."""
+    """Load a trained SOME; `_identity` is a part of the cache key only."""
     return open_bundle(location, max_length, device, dtype)
 
 

@@ -55,9 +55,11 @@ def check(site: Path) -> tuple[list[str], str]:
     wrong, internal, outside = [], 0, 0
     for path, page in pages.items():
         name = path.relative_to(site.resolve())
-        for address in page.loaded:
-            if urlsplit(address).scheme not in ("", "data") or address.startswith("//"):
-                wrong.append(f"{name}: loads {address} from outside")
+        wrong += [
+            f"{name}: loads {address} from outside"
+            for address in page.loaded
+            if urlsplit(address).scheme not in ("", "data") or address.startswith("//")
+        ]
         for address in page.links:
             parts = urlsplit(address)
             if parts.scheme or parts.netloc:

@@ -78,10 +78,11 @@ def _arguments(parser: CommandParser, level: str) -> Iterator[str]:
 
 def _usage(parser: CommandParser) -> str:
     """Return the command with its required arguments; its options are in the tables."""
-    wanted = []
-    for action in parser._actions:
-        if action.option_strings and action.required:
-            wanted.append(f"{action.option_strings[0]} {_values(action)}")
+    wanted = [
+        f"{action.option_strings[0]} {_values(action)}"
+        for action in parser._actions
+        if action.option_strings and action.required
+    ]
     words = [_values(action) for action in parser._actions if not action.option_strings]
     return " ".join(["gecjury", parser.path, "[OPTIONS]", *wanted, *words])
 

@@ -73,8 +73,8 @@ def annotator_agreement(judged: JudgedEntries) -> AnnotatorAgreement:
     """
     preferences = [np.zeros((2, 0), dtype=np.int64)]
     # Only the pairs that somebody judged again are built.
-    for part in judged.repeated(within=False):
-        preferences.append(part.preference[np.stack(_twice(part))])
+    parts = judged.repeated(within=False)
+    preferences += [part.preference[np.stack(_twice(part))] for part in parts]
     x, y = np.concatenate(preferences, axis=1)
     decided = (x != 0) & (y != 0)
     equal = x == y

@@ -422,7 +422,7 @@ def _advice(name: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _digest(path: Path, changed: int, size: int) -> str:
+def _digest(path: Path, _changed: int, _size: int) -> str:
     """Return SHA-256 of a file, computed once as long as its time stamp and size stay the same."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

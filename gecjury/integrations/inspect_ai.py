@@ -52,7 +52,7 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
             return row_score([original], [text], [references])[0]
 
     @scorer(metrics=[mean(), stderr(), _corpus(named, runtime)], name="gecjury/gec_scorer")  # type: ignore[untyped-decorator]  # Inspect is not installed where mypy runs
-    def build(metric: str, source: str) -> Any:
+    def build(metric: str, source: str) -> Any:  # noqa: ARG001  # Inspect records it
         async def score(state: Any, target: Any) -> Any:
             import anyio.to_thread
 

@@ -61,7 +61,7 @@ def reward(
         *,
         completions: Sequence[Any] | None = None,
         source: Sequence[str] | None = None,
-        **columns: Any,
+        **_columns: Any,
     ) -> list[float | None]:
         texts = completions if hypotheses is None else hypotheses
         originals = source if sources is None else sources

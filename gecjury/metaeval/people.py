@@ -223,9 +223,7 @@ def _people(
         tables = mean_by_rater(benchmark.raters)
         for sides in against_rest(tables) if len(tables) > 1 else ():
             drawn = [
-                resampled_human_scores(
-                    replace(benchmark, segment_scores=side), kind, view, None, counts
-                )
+                resampled_human_scores(replace(benchmark, segment_scores=side), kind, None, counts)
                 for side in sides
             ]
             yield from _both(*drawn)
@@ -237,8 +235,8 @@ def _people(
         rest = judged_entries([item for item in items if item.annotator != name], names)
         # Rankings have no mean ratings, but they give shares of wins.
         how = "expected-wins" if kind == "mean" else kind
-        person = resampled_human_scores(benchmark, how, view, own, counts)
-        others = resampled_human_scores(benchmark, how, view, rest, counts)
+        person = resampled_human_scores(benchmark, how, own, counts)
+        others = resampled_human_scores(benchmark, how, rest, counts)
         yield from _both(person, others)
 
 

@@ -217,7 +217,7 @@ class Draws:
     def _human(self, view: View, counts: FloatArray) -> FloatArray | None:
         pairs = self.study.judged[view] if self.study.benchmark.rankings.get(view) else None
         kind = self.study.human_kind(view)
-        return resampled_human_scores(self.study.benchmark, kind, view, pairs, counts)
+        return resampled_human_scores(self.study.benchmark, kind, pairs, counts)
 
     def intervals(self, view: View, level: DrawnLevel) -> list[Intervals]:
         """Return intervals of every metric's statistics at one level."""
@@ -546,7 +546,6 @@ def judged_wins(pairs: JudgmentPairs, sentences: int) -> Wins:
 def resampled_human_scores(
     benchmark: Benchmark,
     kind: str,
-    view: View,
     pairs: JudgmentPairs | JudgedEntries | None,
     counts: FloatArray,
 ) -> FloatArray | None:
@@ -562,7 +561,6 @@ def resampled_human_scores(
     Args:
         benchmark: the benchmark with its judgments.
         kind: `trueskill`, `expected-wins` or `mean`.
-        view: the view of the judgments.
         pairs: expanded judgments of the view, if any.
         counts: B × sentences.
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from gecjury.core.errors import OptionError
+from gecjury.models.foreign import Network
 from gecjury.models.memory import Room, cpu_pieces
 
 _T = TypeVar("_T")
@@ -100,7 +101,7 @@ def work_through(
 
 
 def in_batches(
-    model: Any,
+    model: Network,
     lengths: Sequence[int],
     work: Callable[[list[int]], _T],
     most: int | None,

@@ -35,6 +35,7 @@ from gecjury.core.textfiles import (
     refuse_special_files,
     user_path,
 )
+from gecjury.models.foreign import Tokenizer
 
 EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
@@ -625,7 +626,7 @@ def loading_errors(checkpoint: Checkpoint) -> Iterator[None]:
         ) from None
 
 
-def cached_tokenizer(name: str) -> Any:
+def cached_tokenizer(name: str) -> Tokenizer:
     """Return the tokenizer of a folder or a downloaded hub model; None without one.
 
     A damaged tokenizer counts as none. Nothing is downloaded, and transformers is imported only if

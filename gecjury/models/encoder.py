@@ -17,6 +17,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.models.batching import cpu_threads, in_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
+from gecjury.models.foreign import ModelConfig, Network, Tokenizer
 from gecjury.models.networks import (
     check_packages,
     cut_length,
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     import torch
 
 
-def _read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
+def _read_model(
+    spec: EncoderSpec, checkpoint: Checkpoint, device: str
+) -> tuple[Network, Tokenizer]:
     """Load the tokenizer and the model; the model is on the device and in evaluation mode."""
     check_dtype(spec.dtype, device)
     config = read_config(checkpoint)
@@ -46,7 +49,7 @@ def _read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple
     return tokenizer, placed(model, spec.dtype, device)
 
 
-def _hidden_index(spec: EncoderSpec, config: Any) -> int:
+def _hidden_index(spec: EncoderSpec, config: ModelConfig) -> int:
     """Return the index of the hidden states that `spec.layer` names; 0 is the embeddings."""
     count = int(config.num_hidden_layers)
     layer = count if spec.layer is None else spec.layer
@@ -380,7 +383,7 @@ class Encoder:
             return False
 
         def show(number: int) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], None]:
-            def look(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+            def look(_module: Network, args: tuple[Any, ...], named: dict[str, Any]) -> None:
                 wanted = getattr(self._passing, "states", None)
                 if wanted is not None and number in wanted:
                     wanted[number] = args[0] if args else named["hidden_states"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.core.errors import OptionError
+from gecjury.models.foreign import Network
 
 # The rest is for fragments, for libraries and for other processes.
 _USED = 0.75
@@ -16,7 +17,7 @@ _PROC = Path("/proc")
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
-def cpu_pieces(model: Any, length: int) -> float:
+def cpu_pieces(model: Network, length: int) -> float:
     """Return how many word pieces of texts of a length memory holds, estimated from the layers."""
     config = getattr(model, "config", None)
     hidden, layers, heads = (

@@ -23,6 +23,7 @@ from gecjury.models.checkpoints import (
     resolve,
     state_dict,
 )
+from gecjury.models.foreign import ModelConfig, Network, Tensor, Tokenizer
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
 """The output of a network: hidden states; values for a sentence or pair, or for each word piece;
@@ -79,7 +80,7 @@ def check_packages(what: str) -> None:
             )
 
 
-def read_config(checkpoint: Checkpoint, **changes: Any) -> Any:
+def read_config(checkpoint: Checkpoint, **changes: Any) -> ModelConfig:
     """Load the configuration, with some entries changed.
 
     Attention always runs by one of transformers' own implementations, whatever the file names.
@@ -122,7 +123,9 @@ def _keep_own_implementations(config: Any) -> None:
             _keep_own_implementations(value)
 
 
-def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False) -> Any:
+def read_tokenizer(
+    checkpoint: Checkpoint, config: ModelConfig, *, padded: bool = False
+) -> Tokenizer:
     """Load the tokenizer and limit its `model_max_length` to the positions that the model has.
 
     Args:
@@ -203,7 +206,7 @@ def _panics_as_errors() -> Iterator[None]:
         raise ValueError(f"tokenizers: {error}") from None
 
 
-def _refuse_strange(checkpoint: Checkpoint, config: Any, pieces: Sequence[int]) -> None:
+def _refuse_strange(checkpoint: Checkpoint, config: ModelConfig, pieces: Sequence[int]) -> None:
     """Raise an error for word pieces that the model has no vectors for.
 
     Raises:
@@ -249,7 +252,7 @@ def _unreadable(checkpoint: Checkpoint, error: Exception) -> InputError:
     )
 
 
-def position_limit(config: Any) -> int | None:
+def position_limit(config: ModelConfig) -> int | None:
     """Return how many word pieces a model has positions for, including special ones, or None."""
     positions = int(getattr(config, "max_position_embeddings", None) or 0)
     kind = getattr(config, "model_type", "")
@@ -260,7 +263,7 @@ def position_limit(config: Any) -> int | None:
     return positions if positions > 0 else None
 
 
-def refuse_wordless(tokenizer: Any) -> None:
+def refuse_wordless(tokenizer: Tokenizer) -> None:
     """Raise an error for a tokenizer without offsets, which tasks with labelled words need.
 
     Raises:
@@ -273,13 +276,13 @@ def refuse_wordless(tokenizer: Any) -> None:
         )
 
 
-def cut_length(tokenizer: Any, wanted: int) -> int:
+def cut_length(tokenizer: Tokenizer, wanted: int) -> int:
     """Return how many word pieces of an input are read: at most as many as the model accepts."""
     return int(min(wanted, tokenizer.model_max_length))
 
 
 def read_network(
-    checkpoint: Checkpoint, config: Any, kind: NetworkKind, **options: Any
+    checkpoint: Checkpoint, config: ModelConfig, kind: NetworkKind, **options: Any
 ) -> tuple[Any, frozenset[str]]:
     """Load a network with the checkpoint's weights in 32 bits, on the CPU, in evaluation mode.
 
@@ -329,7 +332,7 @@ def read_network(
     return network, missing & {name for name, _ in network.named_parameters()}
 
 
-def _check_numbers(checkpoint: Checkpoint, network: Any) -> None:
+def _check_numbers(checkpoint: Checkpoint, network: Network) -> None:
     """Make a network raise an error for word pieces and token types that it has no vectors for.
 
     A vocabulary may have a few entries beyond the network's table that most texts never use, so it
@@ -354,7 +357,7 @@ def _check_numbers(checkpoint: Checkpoint, network: Any) -> None:
             module.register_forward_pre_hook(check)
 
 
-def network_class(config: Any, kind: NetworkKind) -> Any:
+def network_class(config: ModelConfig, kind: NetworkKind) -> Any:
     """Return the transformers class for a configuration.
 
     Raises:
@@ -369,7 +372,7 @@ def network_class(config: Any, kind: NetworkKind) -> Any:
 
 
 def refuse_missing(
-    checkpoint: Checkpoint, config: Any, missing: frozenset[str], expected: str
+    checkpoint: Checkpoint, config: ModelConfig, missing: frozenset[str], expected: str
 ) -> None:
     """Raise an error for a network with missing weights, whose scores would be random.
 
@@ -408,7 +411,7 @@ def _change_of(file: Path) -> dict[str, Any]:
     return arrays
 
 
-def _add_change(network: Any, file: Path) -> None:
+def _add_change(network: Network, file: Path) -> None:
     """Add a change to a network of the packaged encoder.
 
     Args:
@@ -437,7 +440,7 @@ def _add_change(network: Any, file: Path) -> None:
             parameters[name].add_(torch.from_numpy(addition))
 
 
-def _product(left: Any, right: Any) -> Any:
+def _product(left: Tensor, right: Tensor) -> Tensor:
     if left is None or right is None or left.ndim != 2 or left.shape[1:] != right.shape[:1]:
         return np.empty(0, dtype=np.float32)
     return left.astype(np.float32) @ right.astype(np.float32)

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 from gecjury.core.errors import OptionError
+from gecjury.models.foreign import Network, Tensor
 
 DType = Literal["float32", "float32-onednn", "bfloat16", "float16"]
 """`float32-onednn` is not an approximation: oneDNN, which comes with torch, computes the products
@@ -45,7 +46,7 @@ def check_dtype(dtype: DType, device: str) -> None:
         )
 
 
-def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> Any:
+def placed(network: Network, dtype: DType, device: str, *, whole: bool = False) -> Network:
     """Move a network to a device, in evaluation mode and with the precision wanted.
 
     Args:
@@ -106,14 +107,14 @@ def multiplies_bfloat16() -> bool:
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def _multiply_by_onednn(layer: Any) -> None:
+def _multiply_by_onednn(layer: Network) -> None:
     """Make a linear layer compute its product by oneDNN, in the number format of its weight."""
     import torch
 
     weight = layer.weight.detach()
     bias = None if layer.bias is None else layer.bias.detach()
 
-    def forward(inputs: Any) -> Any:
+    def forward(inputs: Tensor) -> Tensor:
         # torch's own compiler calls this operator; linear layers have no option for 32 bits.
         rounded = inputs.to(weight.dtype)
         return torch.ops.mkldnn._linear_pointwise(rounded, weight, bias, "none", [], "")
@@ -121,7 +122,7 @@ def _multiply_by_onednn(layer: Any) -> None:
     layer.forward = forward
 
 
-def _forward_within(module: Any, context: Callable[[], AbstractContextManager[Any]]) -> None:
+def _forward_within(module: Network, context: Callable[[], AbstractContextManager[Any]]) -> None:
     """Run a module in a context, which is created for each call because threads may share it."""
     plain = module.forward
 

@@ -163,7 +163,7 @@ class ComparisonWords:
         and which metrics to use.
         """
         sentences = [_SAMPLE] if self.comparison.benchmark.sample else []
-        for (level, view), _ in self.rankings.items():
+        for level, view in self.rankings:
             if text := self._leader(level, view):
                 sentences.append(f"{self._place(level, view)}: {text}")
         if statement := self.of_edits:

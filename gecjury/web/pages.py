@@ -96,7 +96,7 @@ def application(shown: Mapping[str, Handler], sent: Mapping[str, Handler]) -> Pa
     from starlette.routing import Route
 
     def give(name: str, kind: str) -> Handler:
-        async def file(request: Request) -> Response:
+        async def file(_request: Request) -> Response:
             return Response(static_file(name), media_type=kind)
 
         return file

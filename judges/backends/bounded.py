@@ -112,12 +112,12 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
 
 
 @functools.cache
-def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
+def _trusted(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     """Return the certificates that clients trust; they are read once, as that is slow.
 
     Args:
-        file: certificate file in the environment; the HTTP library reads it itself.
-        folder: certificate folder in the environment, also read by the library.
+        _file: certificate file in the environment; the HTTP library reads it itself.
+        _folder: certificate folder in the environment, also read by the library.
     """
     import httpx
 

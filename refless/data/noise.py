@@ -119,18 +119,18 @@ def _spelling(words: Sequence[str], rng: np.random.Generator) -> TokenChange | N
     return [wrong], [word]
 
 
-def _order(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
+def _order(words: Sequence[str], _rng: np.random.Generator) -> TokenChange | None:
     pair = list(words)
     if len(pair) < 2 or not "".join(pair).isalpha():
         return None
     return pair[::-1], pair
 
 
-def _dropped(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
+def _dropped(words: Sequence[str], _rng: np.random.Generator) -> TokenChange | None:
     return [], [words[0]]
 
 
-def _doubled(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
+def _doubled(words: Sequence[str], _rng: np.random.Generator) -> TokenChange | None:
     word = words[0]
     return [word, word], [word]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
+
+from gecjury.models.foreign import Tokenizer
 
 _SAMPLE = 1000
 _TOLD = 0.01
 
 
-def unknown_share(tokenizer: Any, texts: Sequence[str]) -> float:
+def unknown_share(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
     """Return the share of word pieces of texts that are the unknown one, without special pieces.
 
     Args:
@@ -24,7 +25,7 @@ def unknown_share(tokenizer: Any, texts: Sequence[str]) -> float:
     return float(count / max(sum(map(len, pieces)), 1))
 
 
-def reading_notes(tokenizer: Any, texts: Sequence[str], encoder: str) -> list[str]:
+def reading_notes(tokenizer: Tokenizer, texts: Sequence[str], encoder: str) -> list[str]:
     """Return warnings if an encoder was made for other languages.
 
     Args:
@@ -49,7 +50,7 @@ def reading_notes(tokenizer: Any, texts: Sequence[str], encoder: str) -> list[st
     return notes
 
 
-def _dropped(tokenizer: Any, text: str) -> tuple[str, str] | None:
+def _dropped(tokenizer: Tokenizer, text: str) -> tuple[str, str] | None:
     """Return the first letter that loses more than case and width, as written and as read."""
     normalizer = getattr(getattr(tokenizer, "backend_tokenizer", None), "normalizer", None)
     if normalizer is None:

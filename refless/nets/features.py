@@ -19,12 +19,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
 from gecjury.corpus.splits import Split
+from gecjury.models.foreign import Tokenizer
 from gecjury.refless.data.annotations import QUALITY, Annotations
 from gecjury.refless.nets.kernel import deviations
 from gecjury.refless.similarity import Meteor, align_words, indel_ratio, words_of_any
@@ -83,7 +84,7 @@ _NEGATIONS = frozenset(
 )
 
 
-def piece_counter(tokenizer: Any) -> _Pieces:
+def piece_counter(tokenizer: Tokenizer) -> _Pieces:
     """Return a function that counts the word pieces into which a tokenizer splits a word."""
     return lru_cache(maxsize=None)(lambda word: len(tokenizer.tokenize(word)))
 
@@ -411,7 +412,7 @@ def fit_features(
 
 
 def additions(
-    data: Annotations, linear: Mapping[str, Linear], tokenizer: Any, language: str = "en"
+    data: Annotations, linear: Mapping[str, Linear], tokenizer: Tokenizer, language: str = "en"
 ) -> FloatArray:
     """Return what the features add to the outputs, rows × aspects; 0 without features."""
     values = np.zeros_like(data.ratings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.batching import in_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
+from gecjury.models.foreign import Network, Tokenizer
 from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import read_config, read_network, read_tokenizer, refuse_missing
 from gecjury.models.precision import DType, check_dtype, placed
@@ -93,7 +93,7 @@ def fluencies(
     return np.nan_to_num(1 / (1 - mean_log_probabilities(model, texts, runtime, dtype)))
 
 
-def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
+def _score(network: Network, batch: Sequence[Sequence[int]]) -> FloatArray:
     """Return the mean log probability of each sequence's pieces except the first."""
     import torch
 
@@ -113,7 +113,7 @@ def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
 
 
 @lru_cache(maxsize=1)
-def _open(checkpoint: Checkpoint, device: str, dtype: DType) -> tuple[Any, Any]:
+def _open(checkpoint: Checkpoint, device: str, dtype: DType) -> tuple[Network, Tokenizer]:
     check_dtype(dtype, device)
     config = read_config(checkpoint)
     network, missing = read_network(checkpoint, config, "next-word")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.models.checkpoints import Checkpoint, inside, resolve
+from gecjury.models.foreign import ModelConfig, Network, Tensor, Tokenizer
 from gecjury.models.networks import read_config, read_network, refuse_missing
 from gecjury.refless.nets.regressor import damaged_tensors, head_config, save_model, save_tensors
 
@@ -24,17 +25,17 @@ _DROPOUT = 0.1
 class _Pooled:
     """A mixin for torch's Module: a linear head on the mean of the last hidden states."""
 
-    encoder: Any
-    config: Any
-    dropout: Any
-    classifier: Any
+    encoder: Network
+    config: ModelConfig
+    dropout: Network
+    classifier: Network
 
     @property
-    def base_model(self) -> Any:
+    def base_model(self) -> Network:
         """The encoder, under transformers' name for it."""
         return self.encoder
 
-    def forward(self, input_ids: Any, attention_mask: Any, **others: Any) -> Any:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, **others: Any) -> Tensor:
         """Return the outputs, batch × outputs, as `logits`."""
         from transformers.modeling_outputs import SequenceClassifierOutput
 
@@ -45,7 +46,7 @@ class _Pooled:
         return SequenceClassifierOutput(logits=self.classifier(self.dropout(mean)))
 
 
-def _joined(encoder: Any, outputs: int) -> Any:
+def _joined(encoder: Network, outputs: int) -> Network:
     """Return the encoder with a randomly initialised head."""
     from torch import nn
 
@@ -53,7 +54,7 @@ def _joined(encoder: Any, outputs: int) -> Any:
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = None
     # torch is only imported here, so the class can only be built here.
-    model: Any = type("PooledRanker", (_Pooled, nn.Module), {})()
+    model: Network = type("PooledRanker", (_Pooled, nn.Module), {})()
     model.encoder, model.config = encoder, encoder.config
     share = getattr(encoder.config, "hidden_dropout_prob", None)
     model.dropout = nn.Dropout(_DROPOUT if share is None else share)
@@ -63,14 +64,14 @@ def _joined(encoder: Any, outputs: int) -> Any:
     return model
 
 
-def _encoder(checkpoint: Checkpoint, config: Any) -> Any:
+def _encoder(checkpoint: Checkpoint, config: ModelConfig) -> Network:
     network, missing = read_network(checkpoint, config, "encoder")
     lacking = frozenset(name for name in missing if not name.startswith("pooler."))
     refuse_missing(checkpoint, config, lacking, "an encoder")
     return network
 
 
-def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Any:
+def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Network:
     """Load an encoder with a randomly initialised head on the mean of its states.
 
     Raises:
@@ -84,7 +85,7 @@ def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Any:
     return _joined(_encoder(checkpoint, config), len(names))
 
 
-def save_pooled(model: Any, tokenizer: Any, folder: Path) -> None:
+def save_pooled(model: Network, tokenizer: Tokenizer, folder: Path) -> None:
     """Write the encoder as a plain transformers folder, and the head into the same folder.
 
     Raises:
@@ -98,7 +99,7 @@ def save_pooled(model: Any, tokenizer: Any, folder: Path) -> None:
     )
 
 
-def open_pooled(checkpoint: Checkpoint, config: Any) -> Any:
+def open_pooled(checkpoint: Checkpoint, config: ModelConfig) -> Network:
     """Read a model that `save_pooled` wrote, in evaluation mode.
 
     Raises:

@@ -20,6 +20,7 @@ from gecjury.core.errors import GecjuryError, InputError, OutputError
 from gecjury.core.runtime import Runtime
 from gecjury.models.batching import in_batches
 from gecjury.models.checkpoints import resolve
+from gecjury.models.foreign import Network, Tensor, Tokenizer
 from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import (
     NetworkKind,
@@ -45,8 +46,8 @@ class Regressor:
             between runs. Empty while a model is trained.
     """
 
-    model: Any
-    tokenizer: Any
+    model: Network
+    tokenizer: Tokenizer
     aspects: tuple[str, ...]
     max_length: int = 128
     identity: str = ""
@@ -93,7 +94,7 @@ EncoderInputs = Mapping[str, Any]
 
 
 def tokenise(
-    tokenizer: Any, first: Sequence[str], second: Sequence[str] | None, max_length: int
+    tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str] | None, max_length: int
 ) -> list[dict[str, Any]]:
     """Return the inputs of texts, or of pairs with the texts of `second`."""
     encoded = tokenizer(
@@ -106,7 +107,7 @@ def tokenise(
     return [{key: column[row] for key, column in columns.items()} for row in range(len(first))]
 
 
-def padded(tokenizer: Any, inputs: Sequence[EncoderInputs]) -> dict[str, Any]:
+def padded(tokenizer: Tokenizer, inputs: Sequence[EncoderInputs]) -> dict[str, Any]:
     """Return inputs as one batch of tensors; their labels, if any, are left out.
 
     The tokenizer's own method gives the same but takes five times as long, while a GPU waits.
@@ -131,7 +132,7 @@ def padded(tokenizer: Any, inputs: Sequence[EncoderInputs]) -> dict[str, Any]:
 
 
 def batch_logits(
-    model: Any, tokenizer: Any, inputs: Sequence[EncoderInputs], runtime: Runtime
+    model: Network, tokenizer: Tokenizer, inputs: Sequence[EncoderInputs], runtime: Runtime
 ) -> Iterator[tuple[list[int], Any]]:
     """Yield the positions of each batch and the model's 32-bit outputs for them, as a tensor.
 
@@ -142,7 +143,7 @@ def batch_logits(
     model.eval()
     device = next(model.parameters()).device
 
-    def logits_of(rows: list[int]) -> Any:
+    def logits_of(rows: list[int]) -> Tensor:
         batch = padded(tokenizer, [inputs[row] for row in rows])
         batch = {key: values.to(device) for key, values in batch.items()}
         # Not around the `yield`: the mode would stay on in the caller while the generator waits.
@@ -154,7 +155,7 @@ def batch_logits(
 
 
 def predict(
-    model: Any, tokenizer: Any, inputs: Sequence[EncoderInputs], runtime: Runtime
+    model: Network, tokenizer: Tokenizer, inputs: Sequence[EncoderInputs], runtime: Runtime
 ) -> FloatArray:
     """Return logits of sentences or pairs, N × outputs."""
     result = np.empty((len(inputs), model.config.num_labels))
@@ -165,7 +166,7 @@ def predict(
 
 def load_model(
     location: str, names: Sequence[str], *, seed: int = 0, kind: NetworkKind = "sentences"
-) -> Any:
+) -> Tensor:
     """Load a model with randomly initialised heads.
 
     Args:
@@ -196,7 +197,7 @@ def head_config(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def load_tokenizer(location: str) -> Any:
+def load_tokenizer(location: str) -> Tokenizer:
     """Load a tokenizer that can pad and that limits inputs to the length its model accepts.
 
     Raises:
@@ -207,7 +208,7 @@ def load_tokenizer(location: str) -> Any:
     return read_tokenizer(checkpoint, config, padded=True)
 
 
-def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
+def save_model(model: Network, tokenizer: Tokenizer, folder: Path) -> None:
     """Write a model as a plain transformers folder: all of it or nothing.
 
     Raises:

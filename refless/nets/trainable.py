@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from gecjury.core.errors import OptionError
+from gecjury.models.foreign import ModelConfig, Network
 
 
-def check_layers(config: Any, count: int) -> None:
+def check_layers(config: ModelConfig, count: int) -> None:
     """Raise an error if more layers are to be frozen than an encoder has.
 
     Raises:
@@ -26,7 +27,7 @@ def check_layers(config: Any, count: int) -> None:
         )
 
 
-def encoder_layers(model: Any) -> list[Any]:
+def encoder_layers(model: Network) -> list[Any]:
     """Return the layers of a model's encoder, the lowest first.
 
     Raises:
@@ -44,7 +45,7 @@ def encoder_layers(model: Any) -> list[Any]:
     )
 
 
-def output_layer(model: Any) -> Any | None:
+def output_layer(model: Network) -> Network | None:
     """Return the last linear layer of a model's head, which computes its outputs.
 
     Its name depends on the architecture: `classifier` (BERT, DistilBERT), `classifier.out_proj`
@@ -66,7 +67,7 @@ def output_layer(model: Any) -> Any | None:
     return layers[-1] if layers else None
 
 
-def freeze_lowest(model: Any, count: int) -> None:
+def freeze_lowest(model: Network, count: int) -> None:
     """Freeze the lowest layers and everything below them (embeddings, position biases).
 
     Args:
@@ -95,7 +96,7 @@ _SHORT = 256
 """Longest input, in word pieces, whose attention weights are kept in memory for all layers."""
 
 
-def choose_attention(model: Any, longest: int, bf16: bool) -> None:
+def choose_attention(model: Network, longest: int, bf16: bool) -> None:
     """Choose the faster attention for training a language model.
 
     The backward pass of torch's fused attention takes a fifth of a step in bfloat16 on CPUs.
@@ -107,7 +108,7 @@ def choose_attention(model: Any, longest: int, bf16: bool) -> None:
         model.set_attn_implementation("eager")
 
 
-def recompute_layers(model: Any) -> None:
+def recompute_layers(model: Network) -> None:
     """Turn on gradient checkpointing: layers keep only their inputs and are recomputed backward.
 
     This also works for architectures for which transformers lacks it (MPNet). Dropout repeats its
@@ -130,12 +131,12 @@ def recompute_layers(model: Any) -> None:
         layer.forward = functools.partial(recomputed, layer.forward)
 
 
-def keep_layers(model: Any) -> None:
+def keep_layers(model: Network) -> None:
     """Undo `recompute_layers`."""
     for layer in encoder_layers(model):
         vars(layer).pop("forward", None)
 
 
-def _pooler(model: Any) -> list[Any]:
+def _pooler(model: Network) -> list[Any]:
     pooler = getattr(model.base_model, "pooler", None)
     return [] if pooler is None else list(pooler.parameters())

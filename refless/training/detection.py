@@ -21,6 +21,7 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import write_text
+from gecjury.models.foreign import Network, Tokenizer
 from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.refless.data.labelled import (
     LabelledSentence,
@@ -96,7 +97,7 @@ def learn_detection(
     text = with_dev(text, settings.seed)
     examples = labelled_examples(text.train, tokenizer, settings.max_length)
 
-    def evaluate(model: Any) -> Mapping[str, float]:
+    def evaluate(model: Network) -> Mapping[str, float]:
         by_sentence = error_probabilities(model, tokenizer, text.dev, settings, job.runtime)
         probabilities = np.concatenate(by_sentence)
         if not np.isfinite(probabilities).all():
@@ -196,7 +197,7 @@ def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]]
 
 
 def piece_spans(
-    sentences: Sequence[LabelledSentence], tokenizer: Any, max_length: int
+    sentences: Sequence[LabelledSentence], tokenizer: Tokenizer, max_length: int
 ) -> Iterator[tuple[dict[str, Any], list[tuple[int, int] | None], list[int]]]:
     """Tokenise sentences and find the word pieces of their words.
 
@@ -230,7 +231,7 @@ def piece_spans(
 
 
 def labelled_examples(
-    sentences: Sequence[LabelledSentence], tokenizer: Any, max_length: int
+    sentences: Sequence[LabelledSentence], tokenizer: Tokenizer, max_length: int
 ) -> list[dict[str, Any]]:
     """Return tokenised sentences with `labels`: 0 or 1 on words' first and last pieces, else −100.
 
@@ -251,8 +252,8 @@ def labelled_examples(
 
 
 def error_probabilities(
-    model: Any,
-    tokenizer: Any,
+    model: Network,
+    tokenizer: Tokenizer,
     sentences: Sequence[LabelledSentence],
     settings: TrainSettings,
     runtime: Runtime,

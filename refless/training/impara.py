@@ -13,6 +13,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.foreign import Network, Tokenizer
 from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.pairs import CorrectedPair, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
@@ -97,7 +98,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     pooled = recipe.pooling == "mean"
     model = (fresh_pooled if pooled else load_model)(start, ("rank",), seed=settings.seed)
 
-    def gaps(model: Any, part: str) -> FloatArray:
+    def gaps(model: Network, part: str) -> FloatArray:
         # For each pair, the output for the better sentence minus that for the worse.
         texts = [pair.better for pair in pairs[part]] + [pair.worse for pair in pairs[part]]
         encoded = tokenise(tokenizer, texts, None, settings.max_length)
@@ -182,7 +183,7 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
 
 
 def pair_examples(
-    tokenizer: Any, pairs: Sequence[RankedPair], max_length: int
+    tokenizer: Tokenizer, pairs: Sequence[RankedPair], max_length: int
 ) -> list[dict[str, Any]]:
     """Return pairs in the form that `gecjury.refless.training.trainer.fit` needs for ranking."""
     better = tokenise(tokenizer, [pair.better for pair in pairs], None, max_length)

@@ -20,6 +20,7 @@ from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.corpus.splits import Split
 from gecjury.models.batching import in_batches, pick_device
 from gecjury.models.checkpoints import resolve
+from gecjury.models.foreign import Network, Tensor, Tokenizer
 from gecjury.models.networks import (
     cut_length,
     read_config,
@@ -160,10 +161,10 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     longest = max(len(example["input_ids"]) for example in (*ordered, *parts["train"]))
     choose_attention(model, longest, settings.bf16)
 
-    def scores(model: Any, part: str) -> FloatArray:
+    def scores(model: Network, part: str) -> FloatArray:
         return _row_scores(model, tokenizer, parts[part], answers, job)
 
-    def evaluate(model: Any) -> dict[str, float]:
+    def evaluate(model: Network) -> dict[str, float]:
         reached = _figures(job, scores(model, "dev"))
         return {**reached, "score": reached["spearman"]}
 
@@ -220,7 +221,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
 
 
 def answer_pieces(
-    tokenizer: Any, values: Mapping[str, float], model: str
+    tokenizer: Tokenizer, values: Mapping[str, float], model: str
 ) -> tuple[Answers, dict[str, list[int]]]:
     """Return the answers with their deciding word pieces, and all word pieces of each answer.
 
@@ -250,7 +251,10 @@ def answer_pieces(
 
 
 def _examples(
-    job: JudgeJob, lessons: Sequence[Lesson], tokenizer: Any, pieces: Mapping[str, Sequence[int]]
+    job: JudgeJob,
+    lessons: Sequence[Lesson],
+    tokenizer: Tokenizer,
+    pieces: Mapping[str, Sequence[int]],
 ) -> list[dict[str, Any] | None]:
     """Return an example for each lesson; None if it is too long."""
     longest = cut_length(tokenizer, job.recipe.settings.max_length)
@@ -285,8 +289,8 @@ def _examples(
 
 
 def _row_scores(
-    model: Any,
-    tokenizer: Any,
+    model: Network,
+    tokenizer: Tokenizer,
     examples: Sequence[Mapping[str, Any]],
     answers: Answers,
     job: JudgeJob,
@@ -329,13 +333,13 @@ def _row_scores(
 
 
 @contextmanager
-def half_precision(model: Any, enabled: bool) -> Iterator[None]:
+def half_precision(model: Network, enabled: bool) -> Iterator[None]:
     """Compute in bfloat16, except for the logits: its steps are so large that grades would tie."""
     import torch
 
     kind = model.device.type
 
-    def in_32_bits(head: Any, inputs: tuple[Any, ...], logits: Any) -> Any:
+    def in_32_bits(head: Network, inputs: tuple[Any, ...], _logits: Tensor) -> Tensor:
         with torch.autocast(kind, enabled=False):
             return torch.nn.functional.linear(inputs[0].float(), head.weight.float(), head.bias)
 
@@ -361,7 +365,7 @@ def _worth(job: JudgeJob, predicted: FloatArray) -> Worth:
     return worth_of_ratings(train, test, scored, job.recipe.language, "the scores that were taught")
 
 
-def _with_adapter(model: Any, rank: int, seed: int) -> Any:
+def _with_adapter(model: Network, rank: int, seed: int) -> Network:
     """Return the model with low-rank adapters (LoRA) at its linear layers; only these are trained.
 
     Raises:

@@ -19,6 +19,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.textfiles import write_text
 from gecjury.models.checkpoints import EMBEDDED, is_folder, resolve
+from gecjury.models.foreign import Network, Tokenizer
 from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
@@ -170,7 +171,7 @@ def _train_model(
             labels = np.where(rated, targets[row], np.nan).tolist()
             examples.append({**encoded[row], "labels": labels})
 
-    def evaluate(model: Any) -> dict[str, float]:
+    def evaluate(model: Network) -> dict[str, float]:
         totals, ratings = [], []
         for group, encoded in inputs.items():
             outputs = predict(model, tokenizer, [encoded[row] for row in split.dev], job.runtime)
@@ -198,7 +199,7 @@ def _train_model(
     return summary
 
 
-def _start_at_mean(model: Any, means: FloatArray) -> None:
+def _start_at_mean(model: Network, means: FloatArray) -> None:
     """Set the bias of new heads to the mean rating, which would take many steps to learn.
 
     A head without a bias (GPT-2's) is left as it is.
@@ -212,7 +213,7 @@ def _start_at_mean(model: Any, means: FloatArray) -> None:
 
 
 def _inputs(
-    data: Annotations, aspects: tuple[str, ...], tokenizer: Any, max_length: int
+    data: Annotations, aspects: tuple[str, ...], tokenizer: Tokenizer, max_length: int
 ) -> dict[tuple[str, ...], list[dict[str, Any]]]:
     """Return tokenised rows by the aspects that read them: single texts, or pairs (`PAIRED`)."""
     inputs = {}

@@ -24,6 +24,7 @@ from gecjury.core.runtime import Bar, Runtime
 from gecjury.core.textfiles import read_text, write_text
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
+from gecjury.models.foreign import Network, Tensor, Tokenizer
 from gecjury.refless.nets.regressor import EncoderInputs, output_errors, padded
 from gecjury.refless.nets.trainable import (
     freeze_lowest,
@@ -35,7 +36,10 @@ from gecjury.refless.training.watching import Watch, dev_figures
 
 Objective = Literal["regression", "ranking", "detection", "answers"]
 
-Evaluate = Callable[[Any], Mapping[str, float]]
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""A loss of logits and labels."""
+
+Evaluate = Callable[[Network], Mapping[str, float]]
 """A function that returns dev figures of a model; the best checkpoint has the highest `score`."""
 
 
@@ -78,8 +82,8 @@ class LearningTask:
     """
 
     name: str
-    model: Any
-    tokenizer: Any
+    model: Network
+    tokenizer: Tokenizer
     examples: Sequence[EncoderInputs]
     evaluate: Evaluate
     objective: Objective = "regression"
@@ -98,7 +102,7 @@ class Fit:
         history: dev figures by epoch.
     """
 
-    model: Any
+    model: Network
     best: Mapping[str, float]
     history: tuple[Mapping[str, float], ...]
 
@@ -231,8 +235,8 @@ def _build_trainer(
     folder: Path,
     runtime: Runtime,
     open_bar: Callable[[int], Bar],
-    saved: Callable[[Any], None],
-) -> Any:
+    saved: Callable[[Network], None],
+) -> Network:
     import transformers
 
     transformers.set_seed(settings.seed)
@@ -330,7 +334,7 @@ class _OurTraining:
 
     parts = 1
 
-    def training_step(self: Any, model: Any, inputs: dict[str, Any], *more: Any) -> Any:
+    def training_step(self: Any, model: Network, inputs: dict[str, Tensor], *more: Any) -> Tensor:
         import torch
 
         # Gradients of earlier batches of a step cannot be told from those of a batch that failed.
@@ -345,14 +349,16 @@ class _OurTraining:
             torch.cuda.empty_cache()
             self.parts *= 2
 
-    def compute_loss(self: Any, model: Any, inputs: dict[str, Any], *_: Any, **__: Any) -> Any:
+    def compute_loss(
+        self: Any, model: Network, inputs: dict[str, Tensor], *_: Any, **__: Any
+    ) -> Tensor:
         labels = inputs.pop("labels")
         loss = self.loss_of(self._logits(model, inputs).float(), labels)
         if not bool(loss.isfinite()):
             _refuse_loss(self.folder, self.state.global_step)
         return loss
 
-    def _logits(self: Any, model: Any, inputs: dict[str, Any]) -> Any:
+    def _logits(self: Any, model: Network, inputs: dict[str, Tensor]) -> Tensor:
         """Return the outputs for a batch, part by part if memory is too small for all its layers.
 
         The backward pass computes each part again. So the loss, which may compare the rows of a
@@ -364,7 +370,7 @@ class _OurTraining:
         if self.parts == 1:
             return model(**inputs).logits
 
-        def logits_of(part: Mapping[str, Any]) -> Any:
+        def logits_of(part: Mapping[str, Tensor]) -> Tensor:
             return model(**part).logits
 
         parts = [dict(inputs) for _ in inputs["input_ids"].chunk(self.parts)]
@@ -414,7 +420,7 @@ class _TrainingProgress:
     loss = dev = ""
     bar: Bar
 
-    def __init__(self, open_bar: Callable[[int], Bar], saved: Callable[[Any], None]) -> None:
+    def __init__(self, open_bar: Callable[[int], Bar], saved: Callable[[Network], None]) -> None:
         self.open_bar, self.saved = open_bar, saved
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -511,7 +517,9 @@ class EpochOrder:
             yield from batch.tolist()
 
 
-def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[EncoderInputs]], Any]:
+def collator(
+    tokenizer: Tokenizer, objective: Objective
+) -> Callable[[Sequence[EncoderInputs]], Any]:
     """Return a function that pads examples into a batch; better texts come before worse ones."""
     import torch
 
@@ -544,7 +552,7 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Encoder
     return collate
 
 
-def answer_batch(tokenizer: Any, examples: Sequence[EncoderInputs]) -> dict[str, Any]:
+def answer_batch(tokenizer: Tokenizer, examples: Sequence[EncoderInputs]) -> dict[str, Any]:
     """Return questions with their answers, padded on the left so that answers end together.
 
     Returns:
@@ -565,7 +573,7 @@ def answer_batch(tokenizer: Any, examples: Sequence[EncoderInputs]) -> dict[str,
     return {"input_ids": ids, "attention_mask": mask, "logits_to_keep": kept}
 
 
-def answer_shares(logits: Any, lengths: Sequence[int], answers: Answers) -> Any:
+def answer_shares(logits: Tensor, lengths: Sequence[int], answers: Answers) -> Tensor:
     """Return the probability of every answer, scaled to sum to 1, from `answer_batch`'s logits.
 
     Args:
@@ -591,7 +599,7 @@ def length_of(example: EncoderInputs) -> int:
     return len(example["input_ids"])
 
 
-def losses(error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:
+def losses(error_weight: float = 1.0) -> dict[str, Loss]:
     """Return for each objective a function for the mean loss of a batch's outputs and labels.
 
     Args:
@@ -600,7 +608,7 @@ def losses(error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:
     import torch
     from torch.nn import functional
 
-    def regression(logits: Any, labels: Any) -> Any:
+    def regression(logits: Tensor, labels: Tensor) -> Tensor:
         # Cells without a rating do not count.
         rated = ~labels.isnan()
         # Adding 0 times the sum keeps every head in the graph, as distributed training expects.
@@ -608,11 +616,11 @@ def losses(error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:
             return 0.0 * logits.sum()
         return functional.mse_loss(logits[rated], labels[rated]) + 0.0 * logits.sum()
 
-    def ranking(logits: Any, labels: Any) -> Any:
+    def ranking(logits: Tensor, labels: Tensor) -> Tensor:
         better, worse = logits[labels > 0], logits[labels < 0]
         return torch.sigmoid(worse - better).mean()
 
-    def detection(logits: Any, labels: Any) -> Any:
+    def detection(logits: Tensor, labels: Tensor) -> Tensor:
         weights = None if error_weight == 1 else logits.new_tensor([1.0, error_weight])
         return functional.cross_entropy(
             logits.reshape(-1, logits.shape[-1]),
@@ -634,7 +642,7 @@ _CLEAR = 0.5
 """Difference of points from which on a pair has its full weight."""
 
 
-def answer_loss(answers: Answers) -> Callable[[Any, Any], Any]:
+def answer_loss(answers: Answers) -> Loss:
     """Return the loss of a batch of answers.
 
     It is the cross-entropy between the target shares and the probabilities of the deciding word
@@ -644,7 +652,7 @@ def answer_loss(answers: Answers) -> Callable[[Any, Any], Any]:
     import torch
     from torch.nn import functional
 
-    def loss_of(logits: Any, labels: Any) -> Any:
+    def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
         ids, lengths, shares = labels["ids"], labels["lengths"], labels["shares"]
         kept = ids.shape[1]
         rows = torch.arange(len(ids), device=ids.device)

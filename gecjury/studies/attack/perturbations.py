@@ -126,7 +126,7 @@ def _drop(victim: Victim, row: int, rng: np.random.Generator) -> str:
     return " ".join(words)
 
 
-def _bare(victim: Victim, row: int, rng: np.random.Generator) -> str:
+def _bare(victim: Victim, row: int, _rng: np.random.Generator) -> str:
     words = victim.lines[row].split()
     return " ".join(word for word in words if any(letter.isalnum() for letter in word))
 
@@ -138,7 +138,7 @@ def _another(victim: Victim, row: int, rng: np.random.Generator) -> str:
     return victim.lines[other + (other >= row)]
 
 
-def _similar(victim: Victim, row: int, rng: np.random.Generator) -> str:
+def _similar(victim: Victim, row: int, _rng: np.random.Generator) -> str:
     return victim.lines[victim.nearest[row]] if len(victim.lines) > 1 else victim.lines[row]
 
 
@@ -146,7 +146,7 @@ def _disguise(word: str) -> str:
     return word.translate(_LOOKALIKES)
 
 
-def _blanks(victim: Victim, row: int, rng: np.random.Generator) -> str:
+def _blanks(victim: Victim, row: int, _rng: np.random.Generator) -> str:
     line = victim.lines[row]
     return line.replace(" ", "  ") + " " if line else line
 
