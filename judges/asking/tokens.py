@@ -79,7 +79,7 @@ def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
             raises it too, if the chat template cannot render a prompt within ten seconds of
             processor time and 4 GB.
     """
-    tokenizer = _Tokenizer(model) if at_hand(model) else None
+    tokenizer = _TextTokenizer(model) if at_hand(model) else None
     if tokenizer is None or not tokenizer.has_template:
         return TokenCounter(
             f"estimate by script, {_CHARACTERS_A_TOKEN} English characters a token",
@@ -94,7 +94,7 @@ def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
     )
 
 
-class _Tokenizer:
+class _TextTokenizer:
     """A model's tokenizer in a separate process.
 
     Attributes:
