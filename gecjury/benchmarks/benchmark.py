@@ -53,6 +53,27 @@ class CorrectionLabels:
     others: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class RecordedJudge:
+    """The grades that a language model gave when the benchmark was made; it cannot be asked again.
+
+    Attributes:
+        name: model and year, as tables name it: `GPT-4 (recorded 2023)`.
+        grades: of whole corrections, shape (systems of the corpus, sentences); NaN where there is
+            none, higher is better.
+        by_aspect: the same for single aspects of the benchmark's ratings; empty without any.
+    """
+
+    name: str
+    grades: NDArray[np.float64]
+    by_aspect: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    def take(self, columns: list[int]) -> RecordedJudge:
+        """Return the grades of some of the sentences."""
+        aspects = {aspect: table[:, columns] for aspect, table in self.by_aspect.items()}
+        return RecordedJudge(self.name, self.grades[:, columns], aspects)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Benchmark:
     """A corpus and human judgments of its systems.
@@ -82,6 +103,7 @@ class Benchmark:
             then the first, second, ... correction of each source, and there is no system level. A
             source with fewer corrections repeats its first one, without rating, verdict or label.
         labels: the annotators' labels of whole corrections; None where they were not labelled.
+        recorded: language models whose grades come with the benchmark.
         directed_kappa: True where κ of annotators is computed as the benchmark's paper did, see
             `gecjury.benchmarks.annotators.annotator_kappa`.
         drawn_from: number of judged sentences that these were drawn from; None for a whole
@@ -106,6 +128,7 @@ class Benchmark:
     raters: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     places: bool = False
     labels: CorrectionLabels | None = None
+    recorded: tuple[RecordedJudge, ...] = ()
     directed_kappa: bool = False
     drawn_from: int | None = None
     _verdicts: Callable[[], ReadVerdicts] | None = field(default=None, repr=False, compare=False)
@@ -254,6 +277,7 @@ class Benchmark:
             ratings={aspect: table[:, columns] for aspect, table in self.ratings.items()},
             raters={aspect: table[..., columns] for aspect, table in self.raters.items()},
             labels=labels,
+            recorded=tuple(judge.take(columns) for judge in self.recorded),
             _verdicts=self._verdicts and partial(_verdicts_of, self._verdicts, corpus, place),
         )
 
@@ -285,6 +309,7 @@ class Benchmark:
             [
                 *([json.dumps(ratings)] if ratings else []),
                 *([json.dumps(self.labels.values)] if self.labels else []),
+                *(json.dumps([judge.name, judge.grades.tolist()]) for judge in self.recorded),
                 corpus.source_print,
                 corpus.reference_print,
                 corpus.gold_print,

@@ -96,6 +96,8 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "jfleg": ("jfleg/", "gug-data/"),
         "tmu-gfm": ("TMU-GFM-Dataset/",),
         "swedish-oestling": ("gec-evaluation/",),
+        "sottana": ("seq2seq_llm_evaluation/",),
+        "dsgram": ("DSGram/",),
         "autojqe": ("autoJQE/",),
         "cgec-zh": ("RevisitCGEC/", "MuCGEC/LICENSE", "MuCGEC/data/", "CCL2022-CLTC/"),
         "aqua-en": ("AQUA/data/eval/gold_en.csv",),

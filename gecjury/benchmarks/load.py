@@ -49,8 +49,8 @@ def load_benchmark(
         name: one of `BENCHMARKS`, or the path of your own: a folder or a `.toml` file, see
             `gecjury.benchmarks.own.folder`; or a table, see `own_table` there.
         systems: a system set of the benchmark: `base`, `fluency`, `input`, `all` for SEEDA;
-            `base`, `all` for GJG15, JFLEG and TMU-GFM; `base`, `paper`, `all` for GMEG; `base`,
-            `input` for the sample.
+            `base`, `all` for GJG15, JFLEG, TMU-GFM and Sottana; `base`, `paper`, `all` for GMEG;
+            `base`, `input` for the sample.
         references: a reference set, a file, or a sequence of either. A file (text, M2, JSON lines)
             has a line for each sentence loaded or for each line of the full output files. For a
             benchmark without references the default means none.

@@ -62,6 +62,7 @@ _GMEG = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
 _JFLEG = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
 _TMU = ("cnn", "copy-net", "lstm", "smt", "transformer")
 _SWEDISH = ("granska", "mm", "mt", "mw", "s2")
+_SOTTANA = ("reference", "opt-iml-max-30b", "text-davinci-003", "gpt-3.5-turbo")
 _CGEC_ZH = ("bart", "char", "s2e", "spm", "t5", "word")
 _SAMPLE = ("INPUT", "careful", "cautious", "fluent", "hasty", "noisy", "spelling")
 
@@ -141,6 +142,20 @@ _TABLE = [
         reference_sets=("official", "post-edited", "minimal", "maximal"),
         language="sv",
         tokens="space",
+    ),
+    *_rows(
+        "sottana",
+        loader="recorded:load_sottana",
+        citation="Sottana, Liang, Zou and Yuan (2023): Evaluation Metrics in the Era of GPT-4: "
+        "Reliably Evaluating Large Language Models on Sequence to Sequence Tasks. EMNLP.",
+        system_sets={"base": _without(_SOTTANA, "reference"), "all": _SOTTANA},
+        reference_sets=("official",),
+    ),
+    *_rows(
+        "dsgram",
+        loader="recorded:load_dsgram",
+        citation="Xie, Li, Yin and Wan (2025): DSGram: Dynamic Weighting Sub-Metrics for "
+        "Grammatical Error Correction in the Era of Large Language Models. AAAI.",
     ),
     *_rows(
         "autojqe",

@@ -85,7 +85,7 @@ def sentence_table(
         family: the family of the metric.
     """
     # Corpus scores are means here, so they can be resampled without a scorer.
-    totals, statistics = Scores(sentences.mean(axis=1)), Statistics(sentences)
+    totals, statistics = Scores(sentences).mean(), Statistics(sentences)
     signature = Signature(name, family, {})
     return ScoreTable(tuple(systems), signature, Scores(sentences), totals, statistics, {})
 

@@ -86,7 +86,8 @@ def compare(
         benchmark: a benchmark, or the name of one, which is loaded with the default systems and
             references.
         scorers: metrics as scorers, by name (`green:n=3`), or as score tables of the benchmark's
-            systems, which are compared at all levels except the edit level.
+            systems, which are compared at all levels except the edit level. Recorded judges of the
+            benchmark are added; with them no metric has to be named.
         settings: settings of the comparison; None for the defaults.
         runtime: device, workers and the like; nothing in it changes a score.
         score_files: a folder; scores in its files are read, and the others are added.
@@ -128,11 +129,11 @@ def checked(
     """
     settings, runtime = settings or Settings(), runtime or Runtime()
     metrics = list(_loaded([scorers] if isinstance(scorers, str) else scorers))
-    if not metrics:
-        raise OptionError("no metric to compare: name one or more, such as green")
     if isinstance(benchmark, str):
         view = None if settings.human == "both" else settings.human
         benchmark = load_benchmark(benchmark, view=view, cache=runtime.cache)
+    if not metrics and not benchmark.recorded:
+        raise OptionError("no metric to compare: name one or more, such as green")
     if settings.limit is not None:
         benchmark = _drawn(benchmark, settings)
     # The settings are narrowed to what the benchmark has before all later checks: if people judged
@@ -160,7 +161,7 @@ def checked(
     _check_statistic(study)
     scorers_left = [metric for metric in metrics if isinstance(metric, Scorer)]
     of_edits, untried = edit_metrics(scorers_left, benchmark, asked)
-    kept = () if settings.level == "edit" else tuple(metrics)
+    kept = () if settings.level == "edit" else (*metrics, *_recorded(benchmark))
     return replace(study, metrics=kept, edit_metrics=of_edits, untried=untried)
 
 
@@ -292,6 +293,20 @@ def _tables(
                 raise
             failed[metric] = str(error)
     return tables
+
+
+def _recorded(benchmark: Benchmark) -> Iterator[ScoreTable]:
+    """Yield the scores of the language models whose grades come with the benchmark."""
+    for judge in benchmark.recorded:
+        table = sentence_table(judge.name, benchmark.corpus.names, judge.grades, "judges")
+        notes = (f"{judge.name}: recorded, cannot be asked again",)
+        yield replace(
+            table,
+            # What is missing was never requested, so nothing is unanswered.
+            statistics=replace(table.statistics, details={"unanswered": 0}, notes=notes),
+            signature=replace(table.signature, data={"benchmark": benchmark.fingerprint}),
+            by_aspect=judge.by_aspect,
+        )
 
 
 def _rounded(

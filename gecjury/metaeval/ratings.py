@@ -240,11 +240,16 @@ def rated_rows(
     whole: list[AgreementRow] = []
     segments: list[AgreementRow] = []
     for table, system_scores in zip((*tables, *study.chance_tables), scores, strict=True):
-        # If no systems are named, there are no means either.
-        means = np.full(len(system_scores), np.nan) if benchmark.places else system_scores
         constant = (table.signature.family, table.signature.metric) == ("chance", "constant")
         for aspect, ratings in benchmark.rated.items():
-            points = rated_points(benchmark.corpus, ratings, table.sentences)
+            sentences, means = table.sentences, system_scores
+            if aspect in table.by_aspect:
+                sentences = table.by_aspect[aspect]
+                means = study.system_scores(sentences, defined_mean(sentences, 1))
+            # If no systems are named, there are no means either.
+            if benchmark.places:
+                means = np.full(len(means), np.nan)
+            points = rated_points(benchmark.corpus, ratings, sentences)
             # None of the correlations of `constant` is defined.
             if not constant:
                 drawn = {} if counts is None else points.resampled(counts)

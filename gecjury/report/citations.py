@@ -66,6 +66,8 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "tmu-gfm": _SOME,
     "tmu-gfm-test": _SOME,
     "swedish-oestling": ("ostling-etal-2024-evaluation",),
+    "sottana": ("sottana-etal-2023-evaluation",),
+    "dsgram": ("xie-etal-2025-dsgram",),
     "autojqe": _JAPANESE,
     "autojqe-test": _JAPANESE,
     "cgec-zh": ("wang-revisitcgec",),

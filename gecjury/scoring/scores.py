@@ -144,6 +144,7 @@ class ScoreTable:
         statistics: statistics from which the scores are computed.
         prints: fingerprint of each system's hypotheses.
         seconds: time that scoring took (0 if everything was read from a file).
+        by_aspect: S × N scores of single aspects that people rated, if they were scored separately.
     """
 
     systems: tuple[str, ...]
@@ -153,6 +154,7 @@ class ScoreTable:
     statistics: Statistics
     prints: Mapping[str, str]
     seconds: float = 0.0
+    by_aspect: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return a summary with the totals; the arrays are in the attributes."""

@@ -135,11 +135,15 @@ class Compare(Settings, Study):
     needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
     inputs: ClassVar[Inputs] = Benchmarks(
         "seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], swedish-oestling, "
-        "autojqe[-test], cgec-zh, aqua-{en,uk}, pevdata, sample, or a folder or .toml file of your "
-        "own"
+        "sottana, dsgram, autojqe[-test], cgec-zh, aqua-{en,uk}, pevdata, sample, or a folder or "
+        ".toml file of your own"
     )
     keeps: ClassVar[Output | None] = SCORES
     page: ClassVar[bool | str] = True
+    metrics: ClassVar[str | None] = (
+        "`name` or `name:option=value,...`; repeat for more (see `gecjury metrics`); optional for "
+        "benchmarks with recorded judges"
+    )
 
     @property
     def view(self) -> View | None:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, RecordedJudge
 from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.benchmarks.places import lay_out, placed_benchmark, placed_corpus
 from gecjury.core.arrays import FloatArray
@@ -91,7 +91,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         f"{incomplete} sources{part} are left out: not every system's output is in the data",
     )
     ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
-    return _of_aspects(request, request.corpus(sources, texts), ratings, raters, notes)
+    return of_aspects(request, request.corpus(sources, texts), ratings, raters, notes)
 
 
 def _complete(
@@ -203,7 +203,7 @@ def load_swedish(request: LoadRequest) -> Benchmark:
     # Only the first rater's ratings count, as in the paper.
     ratings = {aspect: table[0] for aspect, table in raters.items()}
     notes = _swedish_notes(ratings, raters, post_edited="post-edited" in request.references)
-    return _of_aspects(request, in_language(corpus, request.language), ratings, raters, notes)
+    return of_aspects(request, in_language(corpus, request.language), ratings, raters, notes)
 
 
 def _read_swedish(request: LoadRequest) -> dict[str, list[Mapping[str, Any]]]:
@@ -263,12 +263,13 @@ def _ratings(rows: Sequence[Row], column: str) -> FloatArray:
     return np.where(values > 0, values, np.nan)
 
 
-def _of_aspects(
+def of_aspects(
     request: LoadRequest,
     corpus: Corpus,
     ratings: Mapping[str, FloatArray],
     raters: Mapping[str, FloatArray],
     notes: Sequence[str],
+    recorded: tuple[RecordedJudge, ...] = (),
 ) -> Benchmark:
     """Return a benchmark of ratings by aspect, systems × sentences.
 
@@ -285,4 +286,5 @@ def _of_aspects(
         segment_scores=mean,
         ratings=ratings,
         raters=raters,
+        recorded=recorded,
     )

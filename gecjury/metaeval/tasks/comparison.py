@@ -230,6 +230,8 @@ class TaskStudy:
         tasks: list[ComparedTask] = []
         for benchmark in benchmarks:
             name, absent = benchmark.name, dict[Scorer, str]()
+            # Recorded judges have scores in one task only, so they have no average over several.
+            benchmark = replace(benchmark, recorded=())
             if benchmark.edits_alone or settings.level == "edit":
                 raise InputError(
                     f"{name}: several benchmarks are compared at the levels of systems and "

@@ -289,7 +289,7 @@ def test_the_base_url_may_be_a_mirror(monkeypatch: pytest.MonkeyPatch, cache: Pa
 
 def test_the_package_table_is_complete() -> None:
     files = manifest()
-    assert len(files) == 848
+    assert len(files) == 868
     assert all(len(file.sha256) == 64 and len(file.commit) == 40 for file in files.values())
     assert [f.path for f in files.values() if not f.upstream_path] == [
         "ud/en_ewt/en_ewt-ud-train.conllu"
