@@ -1,10 +1,10 @@
 """Ask each question once: answer it from the store, else from the backend, within the budget.
 
-The order is always the same: get a reply, read it (which cannot fail), store and sync it with its
-verdict, then act on it. A stored reply is not read again. A question whose reply cannot be read is
-asked again by rule: after a truncated reply with twice the token cap, otherwise with a new seed
+The order is always the same: get a reply, store and sync it, read it, then act on it. A stored reply
+is read again in every run, so that what is read and scored always follows the options of this run.
+A question whose reply cannot be read is asked again by rule: after a truncated reply with twice the token cap, otherwise with a new seed
 and, if the temperature is 0, with 0.5, since the same question would get the same answer. After
-`retries` further tries the verdict is missing for good, in this run and in every later one.
+`retries` further tries the verdict is missing.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from gecjury.core.errors import GecjuryError, IncompleteError, OptionError
+from gecjury.core.errors import IncompleteError, OptionError
 from gecjury.core.runtime import Bar, Runtime
 from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.ledger import Ledger
@@ -34,8 +34,6 @@ from gecjury.judges.replies.reply import (
     Failure,
     Verdict,
     begins_with_answer,
-    verdict_from_json,
-    verdict_to_json,
 )
 from gecjury.scoring.scores import Plan
 
@@ -101,7 +99,7 @@ class Asked:
     lost: float = 0.0
 
 
-def read_reply(question: Question, reply: Reply) -> Verdict:
+def read_reply(read: Callable[[Reply], Verdict], reply: Reply) -> Verdict:
     """Return the verdict of a reply, or a failure that takes the finish reason into account."""
     if reply.finish in ("content_filter", "refusal"):
         return Failure("refused", reply.text[:60] or "content filter")
@@ -111,7 +109,10 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
         return Failure("malformed", reply.text[:60])
     if reply.finish == THOUGHTS:
         return ONLY_REASONING
-    verdict = question.read(reply)
+    text = reply.text.strip()
+    if text.lower().startswith(_REFUSAL) and "{" not in text and reply.finish != "length":
+        return Failure("refused", text[:60])
+    verdict = read(reply)
     # In a text that was cut off, an object after other words may be a draft.
     if reply.finish == "length" and (
         isinstance(verdict, Failure) or not begins_with_answer(reply.text)
@@ -120,11 +121,8 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
             return verdict
         if thoughts_only(reply):
             return Failure("truncated", "reasoning used up the token cap")
-        blank = not reply.text.strip() or len(reply.text.rstrip()) < len(reply.text) / 2
+        blank = not text or len(reply.text.rstrip()) < len(reply.text) / 2
         return Failure("truncated", "blanks fill the reply" if blank else CAP_REACHED)
-    refuses = reply.text.strip().lower().startswith(_REFUSAL)
-    if isinstance(verdict, Failure) and verdict.kind == "no-json" and refuses:
-        return Failure("refused", verdict.detail)
     return verdict
 
 
@@ -307,13 +305,9 @@ class _AskingRun:
             self.bar.advance(1)
             return None
         self.verdicts.pop(key, None)
-        # A reply is stored before an error in reading it is raised: `_next` reads it again.
-        with suppress(GecjuryError):
-            self.verdicts[key] = read_reply(self.questions[key], reply)
-        verdict = self.verdicts.get(key)
-        kept = None if verdict is None else verdict_to_json(verdict)
         reply = self._charge(attempt, reply)
-        self.store.append(attempt.request, reply, kept)
+        # A reply is stored before it is read, which may raise an error.
+        self.store.append(attempt.request, reply)
         if self.ledger is not None:
             self.ledger.settle(attempt.name, reply.cost)
         self.fresh[key] += 1
@@ -334,12 +328,10 @@ class _AskingRun:
         return Attempt(question.request, len(replies), _overrides(question, replies, verdict))
 
     def _verdict(self, question: Question, replies: Sequence[Reply]) -> Verdict:
-        """Return the verdict on the last reply, read in this run or when it was stored."""
+        """Return the verdict on the last reply."""
         key = question.request.key
         if key not in self.verdicts:
-            kept = verdict_from_json(self.store.read_as(key), len(question.texts))
-            # A run that ended with an error stored the reply without a verdict.
-            self.verdicts[key] = read_reply(question, replies[-1]) if kept is None else kept
+            self.verdicts[key] = read_reply(question.read, replies[-1])
         return self.verdicts[key]
 
     @property

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from gecjury.core.errors import InputError
-from gecjury.core.records import from_record
 from gecjury.core.textfiles import parse_json
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
@@ -162,46 +161,6 @@ class PartlyWritten(list[float]):
 
 Verdict = list[float] | Failure
 """A score for each correction in a question, or what is wrong with its reply."""
-
-
-def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict in the form in which it is stored with its reply.
-
-    A later run uses the stored verdict and does not read the reply again. So a later version's
-    reader, which may be stricter or more tolerant, does not change existing verdicts.
-    """
-    if isinstance(verdict, Failure):
-        return {"failure": verdict.kind, "detail": verdict.detail}
-    if isinstance(verdict, PartlyWritten):
-        return {"scores": verdict, "written": verdict.written}
-    return {"scores": verdict}
-
-
-@dataclass(frozen=True)
-class _KeptVerdict:
-    scores: tuple[float, ...] | None = None
-    written: int = 0
-    failure: FailureKind | None = None
-    detail: str = ""
-
-
-def verdict_from_json(record: object, count: int) -> Verdict | None:
-    """Return a stored verdict; None if the record is not such a verdict.
-
-    Args:
-        record: the value in the store.
-        count: how many scores the verdict must have.
-    """
-    try:
-        kept = from_record(_KeptVerdict, record)
-    except ValueError:
-        return None
-    if kept.failure is not None:
-        return Failure(kept.failure, kept.detail)
-    scores = list(kept.scores or ())
-    if len(scores) != count or not all(abs(score) <= 1e9 for score in scores):
-        return None
-    return PartlyWritten(scores, kept.written) if 0 < kept.written <= count else scores
 
 
 def target_key(number: int) -> str:
