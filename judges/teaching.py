@@ -175,7 +175,7 @@ def taught_questions(
         candidates = CandidateSet(
             0, language.joined(source), None, texts, tuple(map(one_line, texts))
         )
-        for question in judge.pose_sets([candidates], model, language, runtime):
+        for question in judge.pose([candidates], model, language, runtime):
             shown = tuple(rows[index] for index in question.texts)
             shares = _shares([points[row] for row in shown])
             yield tuple(question.request.messages), shown, shares

@@ -341,7 +341,7 @@ def _reviewed(file: str, line: int, record: Mapping[str, Any], wordings: Wording
         judged = wordings.judged(record)
     except ValueError as error:
         # The wording is the user's own and was not kept: only the whole message can be shown.
-        verdict = read_reply(lambda _: [], Reply.from_json(record["reply"]))
+        verdict: Verdict = read_reply(lambda _: [], Reply.from_json(record["reply"]))
         failure = verdict.kind if isinstance(verdict, Failure) else ""
         return ReviewedReply(**told, problem=str(error), failure=failure)
     verdict = verdict_of(record, judged)

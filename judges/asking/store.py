@@ -2,10 +2,10 @@
 
 A store belongs to one backend, model, base url and prompt, which its first line names, so that
 replies of other runs are never mixed in. Every further line is one reply with the readable parts of
-its key; what the reply means is read from it on every use. The file is locked while a run writes it. A line at
-the end that a crash left incomplete is cut off, and its question is asked again. A line elsewhere
-that cannot be read is set aside: it is moved to a separate file next to the store, blanks replace
-it, and its question is asked again.
+its key; what the reply means is read from it on every use. The file is locked while a run writes
+it. A line at the end that a crash left incomplete is cut off, and its question is asked again. A
+line elsewhere that cannot be read is set aside: it is moved to a separate file next to the store,
+blanks replace it, and its question is asked again.
 """
 
 from __future__ import annotations
