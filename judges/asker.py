@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 from gecjury.core.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.core.errors import OptionError, known_name
@@ -19,15 +18,6 @@ from gecjury.judges.backends.vllm import read_engine
 from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting
-
-
-class AskedModel(NamedTuple):
-    """A model with the questions that it was asked, its answers, and the seconds that it took."""
-
-    model: Model
-    questions: list[Question[Any]]
-    asked: Asked
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -184,21 +174,10 @@ class Asker(Scorer):
         }
         return replace(Plan.total(plans), details=details)
 
-    def ask(
-        self, pose: Callable[[Model], list[Question[Any]]], runtime: Runtime
-    ) -> Iterator[AskedModel]:
-        """Ask the models of the panel, one after another.
-
-        Args:
-            pose: returns the questions to a model.
-            runtime: concurrency, caches, progress, budget.
-        """
-        for model in self.models():
-            start = time.perf_counter()
-            questions = pose(model)
-            what = f"{self.name}: {model.name}"
-            asked = ask(questions, model, runtime, self.tries - 1, what, self.connect)
-            yield AskedModel(model, questions, asked, time.perf_counter() - start)
+    def ask(self, questions: Sequence[Question[Any]], model: Model, runtime: Runtime) -> Asked:
+        """Return the answers of a model; see `gecjury.judges.asking.ask.ask`."""
+        what = f"{self.name}: {model.name}"
+        return ask(questions, model, runtime, self.tries - 1, what, self.connect)
 
     def asking(self, connect: Connect) -> Self:
         """Return the judge with another connection to its models, e.g. your own client."""

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, groupby, permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from gecjury.judges.asking.exchange import TOO_LONG, Model, Reply
 from gecjury.judges.asking.models import model_table, same_model
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.replies.reply import UNENDED, Failure, PartlyWritten, ignores_schema
-
-if TYPE_CHECKING:
-    from gecjury.judges.asker import AskedModel
 
 ScoredQuestion = tuple[Question[Any], Sequence[float]]
 """A question with the score at each position."""
@@ -40,22 +37,21 @@ _MOST_CHARACTERS = 8
 
 
 def audit_of(
-    done: AskedModel,
-    scored: Sequence[ScoredQuestion],
-    checks: Iterable[Check],
+    model: Model,
+    questions: Sequence[Question[Any]],
+    asked: Asked,
     rows: Sequence[int],
     runtime: Runtime,
+    seconds: float,
 ) -> dict[str, Any]:
-    """Return the audit of one model as JSON values.
+    """Return the audit of one model, without checks of its scores, as JSON values.
 
     Args:
-        done: the model, its questions and answers.
-        scored: the questions whose replies could be read, with their scores.
-        checks: what is said of the scores.
+        asked: its answers.
         rows: the source's row of each candidate set.
         runtime: for the price table.
+        seconds: wall time.
     """
-    model, questions, asked, seconds = done
     answers = asked.answers
     failures: Counter[str] = Counter(
         a.verdict.kind for a in answers.values() if isinstance(a.verdict, Failure)
@@ -96,7 +92,6 @@ def audit_of(
         **_answered_by(replies),
         **_swallowed(model, questions, asked, rows),
         **_settings(model, questions, asked),
-        **{check: _CHECKS[check](scored) for check in checks},
         "tokens": {
             "input": sum(reply.input_tokens for reply in replies),
             "output": sum(reply.output_tokens for reply in replies),
@@ -257,12 +252,19 @@ def histogram(scored: Sequence[ScoredQuestion]) -> dict[str, int]:
     return {f"{score:g}": count for score, count in sorted(halves.items())}
 
 
-_CHECKS: Mapping[Check, Callable[[Sequence[ScoredQuestion]], Any]] = {
-    "flips": order_flips,
-    "repeat_agreement": repeat_agreement,
-    "histogram": histogram,
-    "positions": position_means,
-}
+_CHECKS: Mapping[Check, tuple[Callable[[Sequence[ScoredQuestion]], Any], str, str]] = {
+    "histogram": (histogram, "scores", ""),
+    "positions": (position_means, "mean score by position", ""),
+    "flips": (order_flips, "flips when reordered",
+              "{flipped:.1%} of {compared} (by chance {chance:.1%})"),
+    "repeat_agreement": (repeat_agreement, "equal when repeated", "{equal:.1%} of {compared}"),
+}  # fmt: skip
+"""The function of each check, and the heading and words of its result."""
+
+
+def checked(scored: Sequence[ScoredQuestion], checks: Iterable[Check]) -> dict[str, Any]:
+    """Return what an audit says of the scores of the questions whose replies could be read."""
+    return {check: _CHECKS[check][0](scored) for check in checks}
 
 
 def merge_audits(
@@ -429,35 +431,19 @@ def _lines(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
 
 
-_SAID: Sequence[tuple[str, Check, Callable[[Any], str]]] = (
-    ("scores", "histogram", lambda counts: "  ".join(f"{s}: {n}" for s, n in counts.items())),
-    (
-        "mean score by position",
-        "positions",
-        lambda rows: "  ".join(f"{row['position']}: {row['mean']:.2f}" for row in rows),
-    ),
-    (
-        "flips when reordered",
-        "flips",
-        lambda flips: (
-            flips
-            and f"{flips['flipped']:.1%} of {flips['compared']} (by chance {flips['chance']:.1%})"
-        ),
-    ),
-    (
-        "equal when repeated",
-        "repeat_agreement",
-        lambda again: again and f"{again['equal']:.1%} of {again['compared']}",
-    ),
-)
-"""Rows on the checks of an audit: heading, check and text; without a text nothing was measured."""
+def _said(check: Check, found: Any) -> str:
+    """Return the result of a check in words."""
+    if check == "histogram":
+        return "  ".join(f"{score}: {count}" for score, count in found.items())
+    if check == "positions":
+        return "  ".join(f"{row['position']}: {row['mean']:.2f}" for row in found)
+    # What one order or one repetition cannot show is reported as not measured, never as zero.
+    return _CHECKS[check][2].format_map(found) if found else "not measured (one only)"
 
 
 def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     requests, tokens, cost = audit["requests"], audit["tokens"], audit["cost"]
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
-    # What one order or one repetition cannot show is reported as not measured, never as zero.
-    single = "not measured (one only)"
     others = audit.get("answered_by", {}).items()
     shown = {
         **(
@@ -472,7 +458,11 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "asked now, from the store, retried": (
             f"{requests['asked']}, {requests['stored']}, {requests['retried']}"
         ),
-        **{name: say(audit[check]) or single for name, check, say in _SAID if check in audit},
+        **{
+            name: _said(check, audit[check])
+            for check, (_, name, _) in _CHECKS.items()
+            if check in audit
+        },
         "tokens read, written": f"{tokens['input']}, {tokens['output']}"
         + (f"; {tokens['reasoning']} of them for reasoning" if tokens["reasoning"] else "")
         + (f"; {tokens['cached']} read from the server's cache" if tokens["cached"] else ""),

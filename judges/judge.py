@@ -15,6 +15,7 @@ answers that belong in the audit (`checks`); the audit of the asking itself is t
 from __future__ import annotations
 
 import statistics
+import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from gecjury.corpus.leakage import corpus_texts
 from gecjury.judges.asker import Asker
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.audit import Check, ScoredQuestion, audit_of, merge_audits
+from gecjury.judges.audit import Check, ScoredQuestion, audit_of, checked, merge_audits
 from gecjury.judges.options import ShowsExamples, TakesCriterion
 from gecjury.judges.own_wording import keep_own, read_own
 from gecjury.judges.posing import Sheet, example_turns, pose
@@ -177,8 +178,6 @@ class Judge(Asker, Generic[T, ItemT]):
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature, with the prompt and the tagger for the texts' language."""
         signature = super().signature(corpus, runtime)
-        if corpus.language == ENGLISH:
-            return signature
         return replace(signature, extra={**signature.extra, **self._prompt_parts(corpus.language)})
 
     def _prompt_parts(self, language: Language) -> dict[str, str]:
@@ -213,22 +212,26 @@ class Judge(Asker, Generic[T, ItemT]):
         if self.prompt and runtime.use_cache:
             keep_own(self.prompt, runtime.cache_folder("judgments"))
         rows, sizes = [item.row for item in items], list(map(self.size, items))
-        for done in self.ask(lambda model: self.pose(items, model, language, runtime), runtime):
-            found = ((q, done.asked.answers[q.request.key].verdict) for q in done.questions)
+        for model in self.models():
+            start = time.perf_counter()
+            questions = self.pose(items, model, language, runtime)
+            asked = self.ask(questions, model, runtime)
+            found = ((q, asked.answers[q.request.key].verdict) for q in questions)
             answered = [(q, verdict) for q, verdict in found if not isinstance(verdict, Failure)]
             of_items = [items[question.set] for question, _ in answered]
             scores = self.scores_of([verdict for _, verdict in answered], of_items, runtime)
             scored = [(q, of_q) for (q, _), of_q in zip(answered, scores, strict=True)]
             by_model.append(mean_scores(scored, sizes))
-            audits.append(audit_of(done, scored, self.checks, rows, runtime))
-            taught += self._taught_otherwise(done.model, done.questions)
+            audit = audit_of(model, questions, asked, rows, runtime, time.perf_counter() - start)
+            audits.append(audit | checked(scored, self.checks))
+            taught += self._taught_otherwise(model, questions)
         combined = [
             [combine(said, self.panel) for said in zip(*means, strict=True)]
             for means in zip(*by_model, strict=True)
         ]
-        audit, notes = merge_audits(audits, by_model)
+        merged, notes = merge_audits(audits, by_model)
         notes = (*notes, *taught, *self.server_notes, *self._wording_notes(language))
-        return combined, Statistics(np.empty(0), None, {"audit": audit}, notes)
+        return combined, Statistics(np.empty(0), None, {"audit": merged}, notes)
 
     def needs_all(self) -> str:
         """Return why all sentences are needed; neighbours and a file's lines belong to a corpus."""

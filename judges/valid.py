@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isnan, nan
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from gecjury.core.addresses import masked
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
@@ -22,14 +23,16 @@ from gecjury.scoring.abilities import EditJudge, HasParts, NamesMetrics, ReadsEd
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.options import inner_metric
 from gecjury.scoring.registry import load
-from gecjury.scoring.scorer import Scorer, changed_settings, setting
+from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.scoring.signature import Setting, Signature, file_digest
 
-_Key = tuple[str, str, tuple[int, int, str]]
-"""A source, a correction of it, and start, end and new text of an edit."""
-_Verdicts = Mapping[_Key, float]
-"""1 for a valid edit and 0 for one that is not."""
+_Place = tuple[int, int, str]
+"""Start, end and new text of an edit."""
+_Verdicts = Mapping[tuple[str, str, _Place], float]
+"""By source, correction and edit: 1 for a valid edit and 0 for another."""
+_Said = Sequence[Sequence[tuple[Edit, float]]]
+"""The edits of each output of a system, with the verdict on each; NaN where there is none."""
 
 
 @dataclass(frozen=True)
@@ -83,36 +86,33 @@ class Valid(Scorer, HasParts, NamesMetrics):
         return _edit_metric(self.by).loaded_models
 
     def settings(self) -> dict[str, Setting]:
-        """Return metric and verdicts; a judge is named without its server."""
-        named = {"by": (self.by, _edit_metric(self.by)), "judge": (self.judge, self._judge)}
-        return {key: _label(text, scorer) for key, (text, scorer) in named.items()}
-
-    @property
-    def _judge(self) -> Scorer | None:
-        return _edit_judge(self.judge)
+        """Return metric and verdicts; a judge may name a server with a key."""
+        return {"by": self.by, "judge": masked(self.judge)}
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature, with everything that decides edits, counts and verdicts."""
-        runtime, metric = runtime or Runtime(), _edit_metric(self.by)
-        inner, signature = metric.signature(corpus, runtime), super().signature(corpus, runtime)
-        decisive = [metric.version, inner.settings, self._verdicts_identity(runtime)]
-        digest = hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+        runtime = runtime or Runtime()
+        inner = _edit_metric(self.by).signature(corpus, runtime)
+        digest = hashlib.sha256(f"{inner.own} {self._decisive(runtime)}".encode()).hexdigest()[:12]
         return replace(
-            signature, packages=inner.packages, extra={**inner.extra, "verdicts": digest[:12]}
+            super().signature(corpus, runtime),
+            packages=inner.packages,
+            extra={**inner.extra, "verdicts": digest},
         )
 
-    def _verdicts_identity(self, runtime: Runtime) -> Any:
-        """Return everything that decides the verdicts, as JSON values.
+    def _decisive(self, runtime: Runtime) -> str:
+        """Return everything that decides the verdicts.
 
         Raises:
             InputError: there is no such file.
         """
-        judge, path = self._judge, Path(self.judge)
+        judge, path = _edit_judge(self.judge), Path(self.judge)
         if judge is not None:
-            return [judge.version, judge.settings(), dict(judge.extra_signature(runtime))]
+            extra = dict(judge.extra_signature(runtime))
+            return json.dumps([judge.version, judge.settings(), extra], sort_keys=True)
         if self.judge and path.is_dir():
             files = sorted(path.glob("annotator*/*.txt"))
-            return [[str(file.relative_to(path)), file_digest(file)] for file in files]
+            return json.dumps([[str(file.relative_to(path)), file_digest(file)] for file in files])
         if path.is_file():
             return file_digest(path)
         raise InputError(
@@ -123,34 +123,28 @@ class Valid(Scorer, HasParts, NamesMetrics):
 
     def check(self, corpus: Corpus) -> None:
         """Check the corpus, and the verdicts before any work is done."""
-        super().check(corpus)
         _edit_metric(self.by).check(corpus)
-        self._verdicts_identity(Runtime())
-        if self._judge is not None:
-            self._judge.check(corpus)
+        self._decisive(Runtime())
+        if (judge := _edit_judge(self.judge)) is not None:
+            judge.check(corpus)
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """Return the requests to the judge, if there is one."""
-        if (judge := self._judge) is None:
+        if (judge := _edit_judge(self.judge)) is None:
             return None
         assert isinstance(judge, EditJudge)  # `_edit_judge` returns no other
-        return judge.plan_edits(output_cases(self._whole(corpus, runtime)[0]), runtime)
+        return judge.plan_edits(output_cases(self._with_edits(corpus, runtime)[0]), runtime)
 
-    def _whole(self, corpus: Corpus, runtime: Runtime) -> tuple[Corpus, tuple[str, ...]]:
+    def _with_edits(self, corpus: Corpus, runtime: Runtime) -> tuple[Corpus, tuple[str, ...]]:
         """Return the corpus with all edits as the metric reads them, and notes on these."""
         from gecjury.extraction.retyping import typed_corpus_edits
 
         metric = _edit_metric(self.by)
         assert isinstance(metric, ReadsEdits)  # `_edit_metric` returns no other
         found = typed_corpus_edits(corpus, *metric.extraction, runtime)
-        systems = {
-            name: replace(version, edits=tuple(found.systems[name]))
-            for name, version in corpus.systems.items()
-        }
-        references = tuple(
-            replace(version, edits=tuple(lines))
-            for version, lines in zip(corpus.references, found.references, strict=True)
-        )
+        systems = {n: replace(v, edits=tuple(found.systems[n])) for n, v in corpus.systems.items()}
+        pairs = zip(corpus.references, found.references, strict=True)
+        references = tuple(replace(version, edits=tuple(lines)) for version, lines in pairs)
         return replace(corpus, systems=systems, references=references), found.notes
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -159,77 +153,70 @@ class Valid(Scorer, HasParts, NamesMetrics):
         The details also have the numbers of valid edits by system (`valid`).
         """
         metric = _edit_metric(self.by)
-        whole, notes = self._whole(corpus, runtime)
+        corpus, notes = self._with_edits(corpus, runtime)
         if "types" in metric.settings():
             metric = load(metric, types="gold")  # the edits have their types
         assert isinstance(metric, RunsReferences)  # `_edit_metric` returns no other
-        verdicts, report, unanswered = self._verdicts(whole, runtime)
-        plain = metric.statistics(whole, runtime)
-        credited = [metric.statistics(_with_valid(whole, n, verdicts, metric), runtime)
-                    for n in whole.systems]  # fmt: skip
-        without, details = metric.corpus_scores(plain).score.tolist(), {}
-        for name, part, before in zip(whole.systems, credited, without, strict=True):
-            said = _on_false_positives(whole, name, metric.run_references(part)[0], verdicts)
+        verdicts, report = self._verdicts(corpus, runtime)
+        before = metric.corpus_scores(metric.statistics(corpus, runtime)).score.tolist()
+        parts, details, gold = [], {}, _places(corpus)
+        for name, score in zip(corpus.systems, before, strict=True):
+            said = list(_said(corpus, name, verdicts))
+            parts.append(metric.statistics(_with_valid(corpus, name, said, gold, metric), runtime))
+            chosen = metric.run_references(parts[-1])[0].tolist()  # −1: none
+            wrong = [
+                verdict
+                for row, of_row in enumerate(said)
+                for edit, verdict in of_row
+                if _place(edit) not in gold[max(chosen[row], 0)][row]
+            ]
             details[name] = {
-                "false_positives": len(said),
-                "valid": said.count(1.0),
-                "unjudged": sum(map(isnan, said)),
-                "score_without": before,
+                "false_positives": len(wrong),
+                "valid": wrong.count(1.0),
+                "unjudged": sum(map(isnan, wrong)),
+                "score_without": score,
             }
-        values = np.concatenate([part.values for part in credited])
-        merged: dict[str, Any] = {}
-        for part in credited:
-            for key, value in part.details.items():
-                merged[key] = {**merged.get(key, {}), **value}
+        values = np.concatenate([part.values for part in parts])
         after = metric.corpus_scores(Statistics(values)).score.tolist()
-        types = [part.sentence_types for part in credited]
+        moves = (f"{n} {b:.4f} → {a:.4f}" for n, b, a in zip(details, before, after, strict=True))
+        counts = [list(one.values())[:3] for one in details.values()]
+        wrong_count, valid, unjudged = map(sum, zip(*counts, strict=True))
+        note = (
+            f"judge={self.settings()['judge']}: {valid} of {wrong_count} "
+            f"false positives are called valid and count as true positives; {unjudged} "
+            f"have no verdict and stay false. Scores without and with them: {', '.join(moves)}"
+        )
+        own = [note for part in parts for note in part.notes]
+        types = [part.sentence_types for part in parts]
         return Statistics(
             values,
             None,
-            {**merged, "valid": details, **report.details, **unanswered},
-            tuple(dict.fromkeys((
-                self._note(details, after),
-                *report.notes,
-                *notes,
-                *(note for part in credited for note in part.notes),
-            ))),
+            {
+                **{key: {k: v for part in parts for k, v in part.details[key].items()}
+                   for key in parts[0].details},
+                "valid": details,
+                **report.details,
+            },
+            tuple(dict.fromkeys((note, *report.notes, *notes, *own))),
             lambda system, row: of_one(0, row) if (of_one := types[system]) else {},
         )  # fmt: skip
 
-    def _note(self, details: Mapping[str, Mapping[str, float]], scores: Sequence[float]) -> str:
-        """Return how many false positives are valid, and how far that moves each system."""
-        total = {
-            key: int(sum(of_system[key] for of_system in details.values()))
-            for key in ("false_positives", "valid", "unjudged")
-        }
-        moves = (
-            f"{name} {row['score_without']:.4f} → {score:.4f}"
-            for (name, row), score in zip(details.items(), scores, strict=True)
-        )
-        return (
-            f"judge={self.settings()['judge']}: {total['valid']} of {total['false_positives']} "
-            f"false positives are called valid and count as true positives; {total['unjudged']} "
-            f"have no verdict and stay false. Scores without and with them: {', '.join(moves)}"
-        )
-
-    def _verdicts(
-        self, corpus: Corpus, runtime: Runtime
-    ) -> tuple[_Verdicts, Statistics, dict[str, int]]:
-        """Return the verdicts, the judge's audit and notes, and how many edits have no answer.
+    def _verdicts(self, corpus: Corpus, runtime: Runtime) -> tuple[_Verdicts, Statistics]:
+        """Return the verdicts, and the judge's audit and notes.
 
         Raises:
             InputError: the file cannot be used.
         """
-        votes: dict[_Key, FloatArray] = {}
+        votes: dict[tuple[str, str, _Place], FloatArray] = {}
         report = Statistics(np.empty(0))
-        unanswered: dict[str, int] = {}
-        if (judge := self._judge) is not None:
+        if (judge := _edit_judge(self.judge)) is not None:
             assert isinstance(judge, EditJudge)  # `_edit_judge` returns no other
             cases = output_cases(corpus)
             scores, report = judge.edit_scores(cases, runtime)
-            unanswered = {"unanswered": int(np.isnan(scores).sum())}
+            unanswered = int(np.isnan(scores).sum())
+            report = replace(report, details={**report.details, "unanswered": unanswered})
             for case, score in zip(cases, scores.tolist(), strict=True):
-                key = _key(case.source, case.correction, _place(case.edit))
+                key = _plain(case.source), _plain(case.correction), _place(case.edit)
                 votes[key] = np.array([score > 0.5, score < 0.5], dtype=np.float64)
         else:
             # Only a file of verdicts needs the readers of benchmarks.
@@ -241,10 +228,9 @@ class Valid(Scorer, HasParts, NamesMetrics):
                 path, corpus, skip_unknown=True
             )  # fmt: skip
             for v in read[0]:
-                key = _key(v.sentence, v.correction, (v.start, v.end, v.new))
+                key = _plain(v.sentence), _plain(v.correction), (v.start, v.end, v.new)
                 votes[key] = votes.get(key, np.zeros(2)) + np.array([v.valid, not v.valid])
-        decided = {key: float(yes > no) for key, (yes, no) in votes.items() if yes != no}
-        return decided, report, unanswered
+        return {key: float(yes > no) for key, (yes, no) in votes.items() if yes != no}, report
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the metric's scores of the sentences."""
@@ -278,25 +264,13 @@ def _edit_judge(judge: str) -> Scorer | None:
     Raises:
         OptionError: the metric is unknown, or does not judge single edits.
     """
-    named = inner_metric(judge)
-    if named is None:
-        return None
-    scorer = load(named)
-    if not isinstance(scorer, EditJudge):
+    scorer = load(named) if (named := inner_metric(judge)) else None
+    if not isinstance(scorer, EditJudge | None):
         raise OptionError(
             f"valid: judge={scorer.name}: {scorer.name} does not judge single edits; expected "
             "edit-verdict[option=value,...] or a file of verdicts"
         )
     return scorer
-
-
-def _label(text: str, scorer: Scorer | None) -> str:
-    """Return a metric as in the option that names it, without its server."""
-    if scorer is None:
-        return text
-    changed = (f"{k}={v}" for k, v in changed_settings(scorer).items() if k != "base_url")
-    name, options = text.partition("[")[0], ",".join(changed)
-    return f"{name}[{options}]" if options else name
 
 
 def output_cases(corpus: Corpus) -> list[EditCase]:
@@ -305,11 +279,7 @@ def output_cases(corpus: Corpus) -> list[EditCase]:
     Args:
         corpus: outputs and references with their edits.
     """
-    golds = [version.edits or () for version in corpus.references]
-    shared = [
-        set.intersection(*(set(map(_place, line)) for line in lines))
-        for lines in zip(*golds, strict=True)
-    ]
+    shared = [set.intersection(*sets) for sets in zip(*_places(corpus), strict=True)]
     # A drawn part of a corpus uses the contexts of the whole text.
     whole, rows = corpus.drawn or (corpus, tuple(range(len(corpus))))
     cases: dict[tuple[int, str, Edits], list[EditCase]] = {}
@@ -328,55 +298,48 @@ def output_cases(corpus: Corpus) -> list[EditCase]:
 def _said(corpus: Corpus, system: str, verdicts: _Verdicts) -> Iterator[list[tuple[Edit, float]]]:
     """Yield the edits of each output with the verdict on each; NaN where there is none."""
     version = corpus.systems[system]
-    for source, text, line in zip(corpus.sources, version.lines, version.edits or (), strict=True):
-        yield [
-            (edit, verdicts.get(_key(source, text, _place(edit)), nan))
-            for edit in counted_edits(line)
-        ]
+    for source, text, edits in zip(corpus.sources, version.lines, version.edits or (), strict=True):
+        texts = _plain(source), _plain(text)
+        yield [(edit, verdicts.get((*texts, _place(edit)), nan)) for edit in counted_edits(edits)]
 
 
-def _with_valid(corpus: Corpus, system: str, verdicts: _Verdicts, metric: Scorer) -> Corpus:
-    """Return a system with references that have its valid edits as well."""
+def _with_valid(
+    corpus: Corpus, system: str, said: _Said, gold: Sequence[Sequence[set[_Place]]], metric: Scorer
+) -> Corpus:
+    """Return a system with references that have its valid edits as well.
+
+    Args:
+        said: the system's edits with the verdicts on them.
+        gold: the references' own edits.
+        metric: the metric that compares them.
+    """
     apart, version = bool(getattr(metric, "apart", False)), corpus.systems[system]
-    right = [
-        [edit for edit, verdict in said if verdict == 1 and text.strip()]
-        for said, text in zip(_said(corpus, system, verdicts), version.lines, strict=True)
-    ]
     references = []
-    for reference in corpus.references:
+    for reference, known in zip(corpus.references, gold, strict=True):
         lines, edits = list(reference.lines), list(reference.edits or ())
-        for row, valid in enumerate(right):
-            gold = edits[row]
-            if more := [e for e in valid if _place(e) not in set(map(_place, gold))]:
-                if apart:
-                    gold = tuple(e for e in gold if not overlapping_edits((*more, e)))
-                edits[row] = tuple(sorted((*gold, *more)))
-                if apart:
-                    lines[row] = " ".join(apply_edits(corpus.sources[row].split(), edits[row]))
+        for row, of_row in enumerate(said):
+            more = [e for e, verdict in of_row if verdict == 1 and _place(e) not in known[row]]
+            if not more or not version.lines[row].strip():
+                continue
+            kept = [e for e in edits[row] if not (apart and overlapping_edits((*more, e)))]
+            edits[row] = tuple(sorted((*kept, *more)))
+            if apart:
+                lines[row] = " ".join(apply_edits(corpus.sources[row].split(), edits[row]))
         references.append(replace(reference, lines=tuple(lines), edits=tuple(edits)))
     return replace(corpus, systems={system: version}, references=tuple(references))
 
 
-def _on_false_positives(
-    corpus: Corpus, system: str, chosen: IntArray, verdicts: _Verdicts
-) -> list[float]:
-    """Return the verdicts on a system's edits that the chosen references lack.
-
-    Args:
-        chosen: the reference of each sentence; −1 for none.
-    """
-    found = []
-    for row, said in enumerate(_said(corpus, system, verdicts)):
-        golds = corpus.references[max(int(chosen[row]), 0)].edits or ()
-        gold = set(map(_place, counted_edits(golds[row])))
-        found += [verdict for edit, verdict in said if _place(edit) not in gold]
-    return found
+def _places(corpus: Corpus) -> list[list[set[_Place]]]:
+    """Return the edits of each reference, without their types."""
+    return [
+        [set(map(_place, counted_edits(line))) for line in version.edits or ()]
+        for version in corpus.references
+    ]
 
 
-def _place(edit: Edit) -> tuple[int, int, str]:
+def _place(edit: Edit) -> _Place:
     return edit.start, edit.end, edit.correction
 
 
-def _key(source: str, correction: str, place: tuple[int, int, str]) -> _Key:
-    """Return the key of a verdict, with texts as tokens joined by single blanks."""
-    return " ".join(source.split()), " ".join(correction.split()), place
+def _plain(text: str) -> str:
+    return " ".join(text.split())

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from gecjury.core.errors import InputError
@@ -289,16 +290,6 @@ def read_score(text: str, *, reasoned: bool = False) -> Verdict:
     return score if isinstance(score, Failure) else [score]
 
 
-def read_choice(text: str, *, reasoned: bool = False) -> Verdict:
-    """Read the points of corrections A and B in a reply such as `{"better": "A"}`."""
-    return _worded(text, "better", _CHOICES, reasoned)
-
-
-def read_validity(text: str, *, reasoned: bool = False) -> Verdict:
-    """Read the verdict of a reply such as `{"valid": true}`: 1 for valid, 0 for not."""
-    return _worded(text, "valid", _VALIDITIES, reasoned)
-
-
 def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
     """Return the reason in a reply, cut to `most` characters; empty if it has none."""
     # Most stores contain no reasons, and a page reads a hundred thousand replies.
@@ -310,19 +301,15 @@ def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-_CHOICES = {
-    **dict.fromkeys(("a", "correction a"), (1.0, 0.0)),
-    **dict.fromkeys(("b", "correction b"), (0.0, 1.0)),
-    **dict.fromkeys(("tie", "equal", "both"), (0.5, 0.5)),
-}
-_VALIDITIES = {
-    **dict.fromkeys(("true", "yes", "valid"), (1.0,)),
-    **dict.fromkeys(("false", "no", "invalid"), (0.0,)),
-}
+_CHOICES = {"a": (1, 0), "correction a": (1, 0), "b": (0, 1), "correction b": (0, 1),
+            **dict.fromkeys(("tie", "equal", "both"), (0.5, 0.5))}  # fmt: skip
+_VALIDITIES = dict.fromkeys(("true", "yes", "valid"), (1,)) | dict.fromkeys(
+    ("false", "no", "invalid"), (0,)
+)
 
 
 def _worded(
-    text: str, key: str, scores: Mapping[str, tuple[float, ...]], reasoned: bool
+    text: str, key: str, scores: Mapping[str, tuple[float, ...]], *, reasoned: bool = False
 ) -> Verdict:
     """Return the scores that the word at a key means."""
     values = _find(text, lambda record: _values(record, key), reasoned)
@@ -334,7 +321,13 @@ def _worded(
         return Failure("not-a-choice", repr(values[0])[:60])
     if any(verdict != first for verdict in verdicts):
         return Failure("conflict", "two verdicts differ")
-    return list(first)
+    return list(map(float, first))
+
+
+read_choice = partial(_worded, key="better", scores=_CHOICES)
+"""Reads the points of corrections A and B in a reply such as `{"better": "A"}`."""
+read_validity = partial(_worded, key="valid", scores=_VALIDITIES)
+"""Reads the verdict of a reply such as `{"valid": true}`: 1 for valid, 0 for not."""
 
 
 def _find(

@@ -77,7 +77,14 @@ def test_a_folder_elsewhere_replaces_the_default_model(place: Path) -> None:
 def test_what_lies_beside_the_file_needs_no_consent(place: Path) -> None:
     (place / "mine").mkdir()
     (place / "s.tsv").write_text("1\n")
-    near = ("green:n=2", "errant", "valid:judge=s.tsv", "some:model=mine", "scores:file=s.tsv", "jury:equal=gleu+green")
+    near = (
+        "green:n=2",
+        "errant",
+        "valid:judge=s.tsv",
+        "some:model=mine",
+        "scores:file=s.tsv",
+        "jury:equal=gleu+green",
+    )
     for metric in (*near, "pt-errant:encoder=embedded", "some:model=features"):
         assert does(metric) == []
 
