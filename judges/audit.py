@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, groupby, permutations
 from pathlib import Path
 from typing import Any, Literal
@@ -20,8 +20,11 @@ from gecjury.judges.asking.models import model_table, same_model
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.replies.reply import UNENDED, Failure, PartlyWritten, ignores_schema
 
-ScoredQuestion = tuple[Question, Sequence[float]]
+ScoredQuestion = tuple[Question[Any], Sequence[float]]
 """A question with the score at each position."""
+
+Check = Literal["flips", "repeat_agreement", "histogram", "positions"]
+"""What an audit can say of the scores of a model."""
 
 _LISTED = 100
 # Failures that are counted separately; all others are replies that cannot be read.
@@ -33,21 +36,15 @@ _LEVELS: tuple[Literal["ordinal", "interval"], ...] = ("ordinal", "interval")
 _MOST_CHARACTERS = 8
 
 
-def scored_questions(questions: Sequence[Question], asked: Asked) -> list[ScoredQuestion]:
-    """Return the questions whose replies could be read, with their scores."""
-    verdicts = ((question, asked.answers[question.request.key].verdict) for question in questions)
-    return [(question, v) for question, v in verdicts if not isinstance(v, Failure)]
-
-
 def audit_of(
     model: Model,
-    questions: Sequence[Question],
+    questions: Sequence[Question[Any]],
     asked: Asked,
     rows: Sequence[int],
     runtime: Runtime,
     seconds: float,
 ) -> dict[str, Any]:
-    """Return the audit of one model as JSON values.
+    """Return the audit of one model, without checks of its scores, as JSON values.
 
     Args:
         asked: its answers.
@@ -56,7 +53,6 @@ def audit_of(
         seconds: wall time.
     """
     answers = asked.answers
-    scored = scored_questions(questions, asked)
     failures: Counter[str] = Counter(
         a.verdict.kind for a in answers.values() if isinstance(a.verdict, Failure)
     )
@@ -65,8 +61,6 @@ def audit_of(
     costs = [reply.cost for reply in replies if reply.cost is not None]
     dates = {reply.prices or "an unknown date" for reply in replies if reply.cost}
     estimated = sum(bool(reply.cost) and not reply.counted for reply in replies)
-    # Expected scores are counted at the nearest half.
-    halves = Counter(round(2 * score) / 2 for _, scores in scored for score in scores)
     table = model_table(runtime)
     return {
         "backend": model.backend,
@@ -98,10 +92,6 @@ def audit_of(
         **_answered_by(replies),
         **_swallowed(model, questions, asked, rows),
         **_settings(model, questions, asked),
-        "flips": order_flips(scored),
-        "repeat_agreement": repeat_agreement(scored),
-        "histogram": {f"{score:g}": count for score, count in sorted(halves.items())},
-        "positions": position_means(scored),
         "tokens": {
             "input": sum(reply.input_tokens for reply in replies),
             "output": sum(reply.output_tokens for reply in replies),
@@ -132,7 +122,7 @@ def _answered_by(replies: Iterable[Reply]) -> dict[str, Any]:
 
 
 def _swallowed(
-    model: Model, questions: Sequence[Question], asked: Asked, rows: Sequence[int]
+    model: Model, questions: Sequence[Question[Any]], asked: Asked, rows: Sequence[int]
 ) -> dict[str, Any]:
     """Return the prompts of which a server counted far fewer tokens than they can have."""
     keys, lines = set(), set()
@@ -147,7 +137,7 @@ def _swallowed(
     return {"swallowed": {"questions": len(keys), "lines": sorted(lines)}} if keys else {}
 
 
-def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict[str, Any]:
+def _settings(model: Model, questions: Sequence[Question[Any]], asked: Asked) -> dict[str, Any]:
     """Return what is reported on settings that a model refuses or apparently ignores."""
     parts: dict[str, Any] = {}
     requests = {question.request.key: question.request for question in questions}
@@ -254,6 +244,27 @@ def position_means(scored: Sequence[ScoredQuestion]) -> list[dict[str, Any]]:
         }
         for position, rows in sorted(by_position.items())
     ]
+
+
+def histogram(scored: Sequence[ScoredQuestion]) -> dict[str, int]:
+    """Return how often each score was given; expected scores are counted at the nearest half."""
+    halves = Counter(round(2 * score) / 2 for _, scores in scored for score in scores)
+    return {f"{score:g}": count for score, count in sorted(halves.items())}
+
+
+_CHECKS: Mapping[Check, tuple[Callable[[Sequence[ScoredQuestion]], Any], str, str]] = {
+    "histogram": (histogram, "scores", ""),
+    "positions": (position_means, "mean score by position", ""),
+    "flips": (order_flips, "flips when reordered",
+              "{flipped:.1%} of {compared} (by chance {chance:.1%})"),
+    "repeat_agreement": (repeat_agreement, "equal when repeated", "{equal:.1%} of {compared}"),
+}  # fmt: skip
+"""The function of each check, and the heading and words of its result."""
+
+
+def checked(scored: Sequence[ScoredQuestion], checks: Iterable[Check]) -> dict[str, Any]:
+    """Return what an audit says of the scores of the questions whose replies could be read."""
+    return {check: _CHECKS[check][0](scored) for check in checks}
 
 
 def merge_audits(
@@ -420,12 +431,19 @@ def _lines(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
 
 
+def _said(check: Check, found: Any) -> str:
+    """Return the result of a check in words."""
+    if check == "histogram":
+        return "  ".join(f"{score}: {count}" for score, count in found.items())
+    if check == "positions":
+        return "  ".join(f"{row['position']}: {row['mean']:.2f}" for row in found)
+    # What one order or one repetition cannot show is reported as not measured, never as zero.
+    return _CHECKS[check][2].format_map(found) if found else "not measured (one only)"
+
+
 def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     requests, tokens, cost = audit["requests"], audit["tokens"], audit["cost"]
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
-    # What one order or one repetition cannot show is reported as not measured, never as zero.
-    flips, repeats = audit["flips"], audit["repeat_agreement"]
-    single = "not measured (one only)"
     others = audit.get("answered_by", {}).items()
     shown = {
         **(
@@ -440,18 +458,11 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "asked now, from the store, retried": (
             f"{requests['asked']}, {requests['stored']}, {requests['retried']}"
         ),
-        "scores": "  ".join(f"{score}: {count}" for score, count in audit["histogram"].items()),
-        "mean score by position": "  ".join(
-            f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
-        ),
-        "flips when reordered": (
-            f"{flips['flipped']:.1%} of {flips['compared']} (by chance {flips['chance']:.1%})"
-            if flips
-            else single
-        ),
-        "equal when repeated": (
-            f"{repeats['equal']:.1%} of {repeats['compared']}" if repeats else single
-        ),
+        **{
+            name: _said(check, audit[check])
+            for check, (_, name, _) in _CHECKS.items()
+            if check in audit
+        },
         "tokens read, written": f"{tokens['input']}, {tokens['output']}"
         + (f"; {tokens['reasoning']} of them for reasoning" if tokens["reasoning"] else "")
         + (f"; {tokens['cached']} read from the server's cache" if tokens["cached"] else ""),

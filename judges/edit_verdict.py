@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
 from gecjury.corpus.languages.language import ENGLISH, Language
-from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Model
+from gecjury.judges.audit import Check
 from gecjury.judges.judge import Judge
+from gecjury.judges.options import ShowsExamples, TakesCriterion, Weighs
 from gecjury.judges.own_wording import Examples, VerdictColumn
-from gecjury.judges.posing import Render, Sheet, example_turns, pose, render_fenced
+from gecjury.judges.posing import Sheet, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
@@ -31,7 +31,7 @@ from gecjury.stats.counts import ratio
 
 
 @dataclass(frozen=True)
-class EditVerdict(Judge, Sums):
+class EditVerdict(Weighs, TakesCriterion, ShowsExamples, Judge[list[float], EditCase], Sums):
     """Share of a correction's edits that a model considers valid, 0 to 1, higher is better.
 
     The question is that of SEEDA's edit-based annotation (Kobayashi et al. 2024, section 3.2), so
@@ -49,27 +49,23 @@ class EditVerdict(Judge, Sums):
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
     version: ClassVar[int] = 2  # outputs without edits have no score
-
-    criterion: str | None = None
+    checks: ClassVar[tuple[Check, ...]] = ("repeat_agreement", "histogram")
 
     @property
     def example_verdict(self) -> VerdictColumn:
         """The column of `examples` with the verdict."""
         return "valid"
 
-    def rendered_examples(
-        self, examples: Examples, wording: Prompt, language: Language, runtime: Runtime
-    ) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return each example as a question and its answer.
+    def example_items(
+        self, examples: Examples, corpus: Corpus, runtime: Runtime
+    ) -> Iterator[tuple[EditCase, Sequence[float], str]]:
+        """Yield each example as an edit.
 
         Raises:
             InputError: a correction does not have exactly one edit; names the line.
         """
-        corpus = examples.corpus(language)
         (version,) = corpus.systems.values()
         edits = edits_of_pairs(corpus, enumerate(version.lines), runtime)
-        form = VALIDITY.with_reason() if self.reason else VALIDITY
-        rendered = []
         for row, example in enumerate(examples.rows):
             source, text = corpus.sources[row], version.lines[row]
             of_text = edits[row, text]
@@ -79,17 +75,16 @@ class EditVerdict(Judge, Sums):
                     f"edits; expected exactly one, to which `{self.example_verdict}` refers"
                 )
             case = EditCase(row, source, None, of_text[0], of_text, nan, text, corpus.language)
-            answer = form.answer(example.scores, example.reason)
-            rendered.append((self._rendered(wording, case)(), answer))
-        return rendered
+            yield case, example.scores, example.reason
 
-    def _rendered(self, wording: Prompt, case: EditCase) -> Render:
-        source = case.language.joined(case.source)
-        return partial(render_fenced, wording, source, case.context, shown_edit(case))
+    def items(self, corpus: Corpus, runtime: Runtime) -> Sequence[EditCase]:
+        """Return the edits of all corrections."""
+        return self._cases(corpus, runtime)[0]
 
-    def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
-        """Return all questions to a model about the edits of all corrections."""
-        return self._posed(self._cases(corpus, runtime)[0], runtime, model)
+    def sheets(self, item: EditCase, wording: Prompt) -> list[Sheet[list[float]]]:
+        """Return the prompt about an edit."""
+        source, shown = item.language.joined(item.source), shown_edit(item)
+        return [Sheet(VALIDITY, partial(render_fenced, wording, source, item.context, shown))]
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return the numbers of valid and of all edits, systems × sentences × 2."""
@@ -145,14 +140,13 @@ class EditVerdict(Judge, Sums):
     def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan:
         """Return the plan for the questions that `edit_scores` would ask."""
         self._refuse_leaks(cases)
-        judged = self._in_context(cases)
-        return self.plan_of(partial(self._posed, judged, runtime), runtime)
+        judged, language = self._in_context(cases), _language_of(cases)
+        return self.plan_of(lambda model: self.pose(judged, model, language, runtime), runtime)
 
     def _refuse_leaks(self, cases: Sequence[EditCase]) -> None:
         """Refuse examples that are among the edits' sentences."""
-        if (examples := self.shown_examples) is not None:
-            sources, texts = [case.source for case in cases], [case.correction for case in cases]
-            examples.refuse_leaks({"source of an edit": sources, "correction of an edit": texts})
+        sources, texts = [case.source for case in cases], [case.correction for case in cases]
+        self.refuse_leaks({"source of an edit": sources, "correction of an edit": texts})
 
     def _in_context(self, cases: Sequence[EditCase]) -> Sequence[EditCase]:
         """Return the cases with the context that the judge is to see."""
@@ -184,24 +178,13 @@ class EditVerdict(Judge, Sums):
         self, cases: Sequence[EditCase], runtime: Runtime
     ) -> tuple[FloatArray, Statistics]:
         """Return the panel's verdict on each case, 1 valid and 0 not, and the audit."""
-        rows = [case.row for case in cases]
-        pose = partial(self._posed, cases, runtime)
-        language = cases[0].language if cases else ENGLISH
-        verdicts, report = self.verdicts(pose, rows, [1] * len(cases), language, runtime)
+        verdicts, report = self.verdicts(cases, _language_of(cases), runtime)
         return np.array([verdict for (verdict,) in verdicts]), report
 
-    def _posed(self, cases: Sequence[EditCase], runtime: Runtime, model: Model) -> list[Question]:
-        if not cases:
-            return []
-        language = cases[0].language  # all cases are of one corpus
-        wording = self.wording(language)
-        turns = example_turns(self, model, wording, language, runtime)
-        sheets = [Sheet(VALIDITY, self._rendered(wording, case)) for case in cases]
-        return [
-            question
-            for number, sheet in enumerate(sheets)
-            for question in pose(self, model, wording, sheet, number, turns)
-        ]
+
+def _language_of(cases: Sequence[EditCase]) -> Language:
+    """Return the language of cases, which are all of one corpus."""
+    return cases[0].language if cases else ENGLISH
 
 
 def shown_edit(case: EditCase) -> dict[str, str]:

@@ -20,25 +20,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus, Group
-from gecjury.corpus.languages.language import Language
-from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Model
+from gecjury.judges.audit import Check
 from gecjury.judges.judge import Judge
+from gecjury.judges.options import ShowsExamples, TakesCriterion, Weighs
 from gecjury.judges.own_wording import Examples, VerdictColumn
-from gecjury.judges.posing import (
-    Render,
-    Sheet,
-    context_lines,
-    example_turns,
-    pose,
-    render_fenced,
-)
+from gecjury.judges.posing import Render, Sheet, context_lines, render_fenced
 from gecjury.judges.replies.forms import CHOICE, SCORE, scores_form
 from gecjury.judges.replies.reply import REASON_CHARACTERS
 from gecjury.judges.showing import (
@@ -56,17 +48,23 @@ from gecjury.prompts import Prompt
 from gecjury.scoring.scorer import GroupScorer, ReadsText
 from gecjury.scoring.scores import Statistics
 
+Sheets = Iterator[Sheet[list[float]]]
+
 _MOST_ORDERS = {"listwise": 1_000, "pointwise": 1, "pairwise": 2}
 
 
 @dataclass(frozen=True)
-class GroupJudge(Judge, GroupScorer):
+class GroupJudge(
+    Weighs, TakesCriterion, ShowsExamples, Judge[list[float], CandidateSet], GroupScorer
+):
     """A judge of the corrections of a source side by side.
 
     Annotators' sets are shown in the annotators' order. Other corrections are shown in an order
     drawn for every sentence by `seed`, so that no system gains from a preference for a position.
 
     Attributes:
+        prompt: a file with your own wording; `gecjury judgments prompt` prints the built-in one. Or
+            `short-grade`, the packaged prompt of taught judges, for `protocol=pointwise`.
         protocol: `listwise` as published; `pointwise`; `pairwise`.
         orders: how many permutations of each set are judged and averaged.
     """
@@ -74,6 +72,7 @@ class GroupJudge(Judge, GroupScorer):
     subject: ClassVar[str]
     """Words for what is judged, in our own prompts."""
     version: ClassVar[int] = 3
+    checks: ClassVar[tuple[Check, ...]] = ("flips", "repeat_agreement", "histogram", "positions")
 
     protocol: Literal["listwise", "pointwise", "pairwise"] = "listwise"
     orders: int = option(1, least=1)
@@ -96,11 +95,10 @@ class GroupJudge(Judge, GroupScorer):
         """The column of `examples` with the verdict: `better` of two, or a `score`."""
         return "better" if self.protocol == "pairwise" else "score"
 
-    def rendered_examples(
-        self, examples: Examples, wording: Prompt, language: Language, runtime: Runtime
-    ) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return each example as a question and its answer; with `listwise`, one per source."""
-        corpus = self.read(examples.corpus(language))
+    def example_items(
+        self, examples: Examples, corpus: Corpus, runtime: Runtime
+    ) -> Iterator[tuple[CandidateSet, Sequence[float], str]]:
+        """Yield each example as a candidate set; with `listwise`, the examples of one source."""
         texts = list(zip(*(version.lines for version in corpus.systems.values()), strict=True))
         pairs = [(row, text) for row, of_row in enumerate(texts) for text in of_row]
         shown = self.shown(corpus, pairs, runtime)
@@ -108,7 +106,6 @@ class GroupJudge(Judge, GroupScorer):
         for row, source in enumerate(corpus.sources):
             key = source if self.protocol == "listwise" else str(row)
             together.setdefault(key, []).append(row)
-        rendered = []
         for rows in together.values():
             at = [(row, text) for row in rows for text in texts[row]]
             scores = [score for row in rows for score in examples.rows[row].scores]
@@ -120,12 +117,7 @@ class GroupJudge(Judge, GroupScorer):
                 tuple(text for _, text in at),
                 tuple(shown[pair] for pair in at),
             )
-            # The first of several orders: which correction of a pair comes first is quasi-random.
-            sheet = next(_PROTOCOLS[self.protocol](self, wording, candidates))
-            form = sheet.form.with_reason() if self.reason else sheet.form
-            answer = form.answer([scores[index] for index in sheet.texts], reason)
-            rendered.append((sheet.render(), answer))
-        return rendered
+            yield candidates, scores, reason
 
     @property
     def draw_seed(self) -> int:
@@ -146,18 +138,18 @@ class GroupJudge(Judge, GroupScorer):
         shown = self.shown(corpus, pairs, runtime)
         return collect_sets(corpus, groups, read_contexts(self.context, corpus), shown)
 
-    def pose_sets(
-        self, sets: Sequence[CandidateSet], model: Model, language: Language, runtime: Runtime
-    ) -> list[Question]:
-        """Return the questions to a model about candidate sets."""
-        wording, protocol = self.wording(language), _PROTOCOLS[self.protocol]
-        turns = example_turns(self, model, wording, language, runtime)
-        return [
-            question
-            for number, candidates in enumerate(sets)
-            for sheet in protocol(self, wording, candidates)
-            for question in pose(self, model, wording, sheet, number, turns)
-        ]
+    def items(self, corpus: Corpus, runtime: Runtime) -> list[CandidateSet]:
+        """Return the candidate set of every group."""
+        sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
+        return [sets[number] for number, _ in places]
+
+    def size(self, item: CandidateSet) -> int:
+        """Return how many corrections a set has."""
+        return len(item.texts)
+
+    def sheets(self, item: CandidateSet, wording: Prompt) -> Sheets:
+        """Return the prompts about a set, according to the protocol."""
+        return _PROTOCOLS[self.protocol](self, wording, item)
 
     def fenced(self, wording: Prompt, candidates: CandidateSet, **places: int) -> Render:
         """Return the renderer of our own prompts; `places` name their corrections by index."""
@@ -168,26 +160,12 @@ class GroupJudge(Judge, GroupScorer):
             return partial(render_fenced, *around, texts)
         return partial(render_fenced, *around, texts, subject=self.subject)
 
-    def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
-        """Return all questions to a model, once for every group that poses a question."""
-        sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
-        by_set: dict[int, list[Question]] = {}
-        for question in self.pose_sets(sets, model, corpus.language, runtime):
-            by_set.setdefault(question.set, []).append(question)
-        return [question for number, _ in places for question in by_set.get(number, ())]
-
     def judge(
         self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
     ) -> tuple[list[list[float]], Statistics]:
         """Score the distinct texts of every group; the details contain the audit."""
         sets, places = self.sets(corpus, groups, runtime)
-        scores, report = self.verdicts(
-            lambda model: self.pose_sets(sets, model, corpus.language, runtime),
-            [candidates.row for candidates in sets],
-            [len(candidates.texts) for candidates in sets],
-            corpus.language,
-            runtime,
-        )
+        scores, report = self.verdicts(sets, corpus.language, runtime)
         notes = (*report.notes, *self._teaching_notes(corpus))
         report = replace(report, notes=notes)
         return [[scores[number][at] for at in indices] for number, indices in places], report
@@ -203,18 +181,18 @@ class GroupJudge(Judge, GroupScorer):
         return notes
 
 
-def _listwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
+def _listwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Sheets:
     form = scores_form(len(candidates.texts))
     for order, shown in enumerate(permutations(candidates, judge.orders, judge.seed)):
         yield Sheet(form, partial(render_listwise, wording, candidates, shown), shown, order)
 
 
-def _pointwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
+def _pointwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Sheets:
     for index in range(len(candidates.texts)):
         yield Sheet(SCORE, judge.fenced(wording, candidates, target=index), (index,))
 
 
-def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
+def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Sheets:
     for pair in combinations(range(len(candidates.texts)), 2):
         # Only the texts decide which is shown first in order 0, so that a pair in several sets is
         # asked once.
@@ -224,7 +202,7 @@ def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> I
             yield Sheet(CHOICE, render, (a, b), order)
 
 
-_PROTOCOLS: Mapping[str, Callable[[GroupJudge, Prompt, CandidateSet], Iterator[Sheet]]] = {
+_PROTOCOLS: Mapping[str, Callable[[GroupJudge, Prompt, CandidateSet], Sheets]] = {
     "listwise": _listwise,
     "pointwise": _pointwise,
     "pairwise": _pairwise,

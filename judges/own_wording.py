@@ -198,8 +198,13 @@ _TEXTS: Mapping[VerdictColumn, tuple[str, ...]] = {
     "better": ("first", "second"),
     "valid": ("correction",),
 }
-_CHOICES = {"a": (1.0, 0.0), "b": (0.0, 1.0), "tie": (0.5, 0.5)}
-_VALIDITIES = {"true": (1.0,), "false": (0.0,)}
+_SCORES: Mapping[VerdictColumn, tuple[Mapping[str, tuple[float, ...]], str]] = {
+    # Spreadsheets and JSON write 4 as 4.0.
+    "score": ({f"{n}{rest}": (float(n),) for n in range(1, 6) for rest in ("", ".0")},
+              "a whole number from 1 to 5"),
+    "better": ({"a": (1.0, 0.0), "b": (0.0, 1.0), "tie": (0.5, 0.5)}, "A, B or tie"),
+    "valid": ({"true": (1.0,), "false": (0.0,)}, "true or false"),
+}  # fmt: skip
 _MOST = 1_000
 
 
@@ -315,12 +320,7 @@ def _sentence(row: Row, column: str) -> str:
 
 def _scores(row: Row, verdict: VerdictColumn) -> tuple[float, ...]:
     word = row.text(verdict).lower()
-    if verdict == "score":
-        # Spreadsheets and JSON write 4 as 4.0.
-        if word not in {f"{score}{rest}" for score in range(1, 6) for rest in ("", ".0")}:
-            row.refuse(verdict, "a whole number from 1 to 5")
-        return (float(word),)
-    choices = _CHOICES if verdict == "better" else _VALIDITIES
-    if word not in choices:
-        row.refuse(verdict, "A, B or tie" if verdict == "better" else "true or false")
-    return choices[word]
+    values, expected = _SCORES[verdict]
+    if word not in values:
+        row.refuse(verdict, expected)
+    return values[word]

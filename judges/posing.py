@@ -6,27 +6,31 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from gecjury.core.addresses import public_address
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Message, Model, Rendered, Request
+from gecjury.judges.asking.exchange import Message, Model, Rendered, Reply, Request
 from gecjury.judges.asking.models import capabilities, effort_fault, reasoning_range
-from gecjury.judges.replies.forms import TOP_TOKENS, AnswerForm
+from gecjury.judges.options import ShowsExamples
+from gecjury.judges.replies.forms import TOP_TOKENS, AnswerForm, ScoreForm
 from gecjury.judges.showing import Context, nonce, one_line
 from gecjury.prompts import Prompt
 
 if TYPE_CHECKING:
+    from gecjury.judges.asker import Asker
     from gecjury.judges.judge import Judge
+
+T = TypeVar("T")
 
 Render = Callable[[], str]
 """Renders a prompt."""
 
 
-class Sheet(NamedTuple):
+class Sheet(NamedTuple, Generic[T]):
     """A prompt about corrections of a candidate set.
 
     Attributes:
@@ -35,20 +39,20 @@ class Sheet(NamedTuple):
         order: number of the permutation.
     """
 
-    form: AnswerForm
+    form: AnswerForm[T]
     render: Render
     texts: tuple[int, ...] = (0,)
     order: int = 0
 
 
 def pose(
-    judge: Judge,
+    judge: Judge[T, Any],
     model: Model,
     wording: Prompt,
-    sheet: Sheet,
+    sheet: Sheet[T],
     number: int,
     turns: tuple[Message, ...],
-) -> list[Question]:
+) -> list[Question[T]]:
     """Return the questions for one prompt: one per repetition.
 
     Args:
@@ -57,13 +61,15 @@ def pose(
         turns: the conversation before the prompt; see `example_turns`.
     """
     structured = _asks_schema(judge, model)
-    form = sheet.form.with_reason() if judge.reason else sheet.form
+    form = _reasoned(judge, sheet)
     # Repetitions differ only in number and seed, so they share the prompt. Values that are the
     # same for all questions are one object, since there may be many questions.
     expect = sys.intern(_written(form.typical, structured))
     messages = Rendered(sheet.render, turns)
     base_url, prompt = sys.intern(public_address(model.base_url)), sys.intern(wording.id)
-    read = form.read_expected if judge.scoring == "expected" else form.read_plain
+    read: Callable[[Reply], Any] = form.read_plain
+    if judge.weighted and isinstance(form, ScoreForm):
+        read = form.read_expected
     return [
         Question(
             Request(
@@ -87,24 +93,32 @@ def pose(
 
 
 def example_turns(
-    judge: Judge, model: Model, wording: Prompt, language: Language, runtime: Runtime
+    judge: Judge[Any, Any], model: Model, wording: Prompt, language: Language, runtime: Runtime
 ) -> tuple[Message, ...]:
     """Return the examples as turns of the conversation, which all questions begin with."""
-    if (examples := judge.shown_examples) is None:
+    if not isinstance(judge, ShowsExamples) or (examples := judge.shown_examples) is None:
         return ()
     structured = _asks_schema(judge, model)
-    rendered = judge.rendered_examples(examples, wording, language, runtime)
-    return tuple(
-        turn
-        for question, answer in rendered
-        for turn in (
-            {"role": "user", "content": question},
-            {"role": "assistant", "content": _written(answer, structured)},
-        )
-    )
+    turns: list[Message] = []
+    corpus = judge.read(examples.corpus(language))
+    for item, scores, reason in judge.example_items(examples, corpus, runtime):
+        # The first of several orders: which correction of a pair comes first is quasi-random.
+        sheet = next(iter(judge.sheets(item, wording)))
+        form = _reasoned(judge, sheet)
+        assert isinstance(form, ScoreForm)  # tasks with examples have no others
+        answer = form.answer([scores[index] for index in sheet.texts], reason)
+        turns.append({"role": "user", "content": sheet.render()})
+        turns.append({"role": "assistant", "content": _written(answer, structured)})
+    return tuple(turns)
 
 
-def _asks_schema(judge: Judge, model: Model) -> bool:
+def _reasoned(judge: Judge[T, Any], sheet: Sheet[T]) -> AnswerForm[T]:
+    """Return the form of a sheet's answer, with a reason if the judge asks for one."""
+    reasoned = isinstance(judge, ShowsExamples) and judge.reason
+    return sheet.form.with_reason() if reasoned else sheet.form
+
+
+def _asks_schema(judge: Asker, model: Model) -> bool:
     """Return whether a schema is asked for; otherwise the prompt's own words ask."""
     if judge.structured != "auto":
         return judge.structured == "schema"
@@ -113,13 +127,13 @@ def _asks_schema(judge: Judge, model: Model) -> bool:
     return able.schema and not (judge.thinking or (able.template_options and _reasons(judge)))
 
 
-def _reasons(judge: Judge) -> bool:
+def _reasons(judge: Asker) -> bool:
     """Return whether the user asked for an effort that is more than none."""
     return judge.effort not in ("auto", "none")
 
 
 @functools.lru_cache(maxsize=64)
-def _sampling(judge: Judge, model: Model, characters: int, repeat: int) -> Mapping[str, Any]:
+def _sampling(judge: Asker, model: Model, characters: int, repeat: int) -> Mapping[str, Any]:
     """Return the settings of a question whose answer has up to so many characters."""
     if fault := effort_fault(model):
         raise OptionError(f"{judge.name}: effort={judge.effort}: {fault}")
@@ -133,7 +147,7 @@ def _sampling(judge: Judge, model: Model, characters: int, repeat: int) -> Mappi
         sampling["reasoning_effort"] = able.effort
     if able.template_options:
         sampling["thinking"] = judge.thinking or _reasons(judge)
-    if judge.scoring == "expected":
+    if judge.weighted:
         if not able.logprobs:
             reasoning = " while it reasons" if _reasons(judge) else ""
             raise OptionError(

@@ -21,6 +21,7 @@ from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.exchange import Message, Model
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.llm import GroupJudge
+from gecjury.judges.replies.forms import CHOICE
 from gecjury.judges.showing import CandidateSet, one_line
 
 LOWEST, HIGHEST = 1.0, 5.0
@@ -31,10 +32,7 @@ Rated = tuple[str, str, float]
 
 ANSWERS: Mapping[str, Mapping[str, float]] = {
     "pointwise": {json.dumps({"score": points}): float(points) for points in range(1, 6)},
-    "pairwise": {
-        json.dumps({"better": word}): share
-        for word, share in (("A", 1.0), ("B", 0.0), ("tie", 0.5))
-    },
+    "pairwise": {json.dumps({"better": word}): points[0] for points, word in CHOICE.words.items()},
 }
 """For each protocol, the answers that a judge chooses from and the value of each: the points of
 the correction, or the share of a win for the first correction."""
@@ -175,7 +173,7 @@ def taught_questions(
         candidates = CandidateSet(
             0, language.joined(source), None, texts, tuple(map(one_line, texts))
         )
-        for question in judge.pose_sets([candidates], model, language, runtime):
+        for question in judge.pose([candidates], model, language, runtime):
             shown = tuple(rows[index] for index in question.texts)
             shares = _shares([points[row] for row in shown])
             yield tuple(question.request.messages), shown, shares

@@ -204,6 +204,10 @@ class BestReference(Scorer, HasParts):
             return sums, np.broadcast_to(np.int64(0), counts.shape[:2])
         return choose_running(counts, self.rule, draws, before)
 
+    def run_references(self, statistics: Statistics) -> IntArray:
+        """Return the references that the corpus score uses, systems × sentences."""
+        return self.chosen_in_run(statistics.values)[1]
+
     def typed_statistics(self, parts: Iterable[TypedCounts]) -> Iterator[Statistics]:
         """Yield statistics of the parts of a corpus, with details for the references chosen.
 

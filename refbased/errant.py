@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from gecjury.core.arrays import FloatArray, IntArray
-from gecjury.core.errors import OptionError
+from gecjury.core.arrays import IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, ReferenceMark
 from gecjury.corpus.edits import Edit, Edits, counted_edits
@@ -25,13 +24,10 @@ from gecjury.refbased.edit_metric import (
     words,
 )
 from gecjury.refbased.references import RunningRule, best_f, wordless
-from gecjury.refbased.valid_edits import edit_judge, output_cases, verdicts_digest, verdicts_on
-from gecjury.scoring.abilities import EditJudge
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
 from gecjury.scoring.in_parts import CountsInParts
 from gecjury.scoring.scorer import SentenceMean, setting
-from gecjury.scoring.scores import Plan, Statistics
-from gecjury.scoring.signature import Setting
+from gecjury.scoring.scores import Statistics
 
 Mode = Literal["correction", "span", "token"]
 _MatchedKey = tuple[int, int] | tuple[int, int, str]
@@ -56,8 +52,6 @@ class ERRANT(BestReference, TypedEditMetric, CountsInParts):
         beta: weight of recall.
         compat: `official` follows two habits of the official scorer: F is rounded to 4 digits
             before references are compared, and edits repeated at one place count repeatedly.
-        valid: verdicts on edits, from a file or from a judge, `edit-verdict[option=value,...]`:
-            false positives that the verdicts call valid count as true positives.
     """
 
     name: ClassVar[str] = "errant"
@@ -69,59 +63,10 @@ class ERRANT(BestReference, TypedEditMetric, CountsInParts):
     mode: Mode = "correction"
     beta: float = setting(0.5, scoring=True, least=0, most=1e100)
     compat: Literal["gecjury", "official"] = "gecjury"
-    valid: str = ""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.valid:
-            edit_judge(self.valid)  # refuses metrics that do not judge edits
-
-    @property
-    def fixed(self) -> bool:
-        """True with a file of verdicts, which has them only on the corrections that were judged."""
-        return bool(self.valid) and edit_judge(self.valid) is None
-
-    @property
-    def asks(self) -> bool:
-        """True if a judge gives the verdicts."""
-        return bool(self.valid) and not self.fixed
-
-    def settings(self) -> dict[str, Setting]:
-        """Return the settings in effect; a judge of edits is named without its server."""
-        values = super().settings()
-        if self.valid and (judge := edit_judge(self.valid)) is not None:
-            usual = type(judge)().settings()
-            changed = (f"{k}={v}" for k, v in judge.settings().items()
-                       if v != usual[k] and k != "base_url")  # fmt: skip
-            values["valid"] = f"{self.valid.partition('[')[0]}[{','.join(changed)}]"
-        return values
-
-    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """Return the tagger, and a digest of the verdicts."""
-        extra = dict(super().extra_signature(runtime))
-        if self.valid:
-            extra["verdicts"] = verdicts_digest(self.valid, runtime)
-        return extra
-
-    def check(self, corpus: Corpus) -> None:
-        """Check the corpus, and the verdicts before any work is done."""
-        super().check(corpus)
-        if self.valid:
-            verdicts_digest(self.valid, Runtime())
-            if (judge := edit_judge(self.valid)) is not None:
-                judge.check(corpus)
-
-    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
-        """Return the requests to the judge of edits, if there is one."""
-        judge = edit_judge(self.valid) if self.valid else None
-        if judge is None:
-            return None
-        assert isinstance(judge, EditJudge)  # `edit_judge` returns no other metric
-        return judge.plan_edits(output_cases(corpus, self.edits(corpus, runtime)), runtime)
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, unless verdicts or types of gold edits depend on the whole corpus."""
-        return not self.valid and all(version.edits is None for version in corpus.references)
+        """Return True, unless types of gold edits depend on the whole corpus."""
+        return all(version.edits is None for version in corpus.references)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count TP, FP, FN: systems × sentences × references × 3; details have counts by type."""
@@ -171,73 +116,8 @@ class ERRANT(BestReference, TypedEditMetric, CountsInParts):
                 types = by_pair[id(proposed), id(gold)] = count_types(proposed, gold)
             return types
 
-        empty = wordless(corpus)
-        counted = TypedCounts(values, types_at, edits, zero=0).without_hits(empty)
-        if not self.valid:
-            return replace(counted, details=partial(self._by_rule, corpus, edits, targets))
-        values = counted.values
-        verdicts = verdicts_on(self.valid, corpus, edits, runtime)
-
-        def keys_of(verdict: float) -> list[list[set[_MatchedKey]]]:
-            """Return the keys of each output's edits with a verdict, systems × sentences."""
-            return [
-                [
-                    set(edit_keys([e for e, v in of_edit.items() if v == verdict], self.mode))
-                    for of_edit in lines
-                ]
-                for lines in verdicts.values
-            ]
-
-        accepted, rejected = keys_of(1.0), keys_of(0.0)
-        for system, row in np.argwhere(empty.any(axis=2)):
-            accepted[system][row].clear()
-        moved = np.zeros_like(values)
-        for system, row, index in np.ndindex(*values.shape[:3]):
-            proposed, gold = outputs[system][row], targets[index][row]
-            valid = sum(len(proposed[key]) for key in accepted[system][row] if key not in gold)
-            moved[system, row, index] = valid, -valid, 0
-
-        def types_with_valid(system: int, row: int, reference: int) -> Types:
-            types = dict(counted.types(system, row, reference))
-            proposed, gold = outputs[system][row], targets[reference][row]
-            for key in accepted[system][row]:
-                for kind in () if key in gold else proposed[key]:
-                    types[kind, 0] = types.get((kind, 0), 0) + 1
-                    types[kind, 1] -= 1
-            return types
-
-        # Counts without and with verdicts are compared under the references that the latter choose.
-        _, chosen = self.chosen_in_run(values + moved)
-        without = self.corpus_scores(Statistics(values)).score
-        scores = self.corpus_scores(Statistics(values + moved)).score
-        details: dict[str, dict[str, float]] = {}
-        for system, name in enumerate(edits.systems):
-            unjudged = sum(
-                len(types)
-                for row, proposed in enumerate(outputs[system])
-                for key, types in proposed.items()
-                if key not in targets[chosen[system, row]][row]
-                and key not in accepted[system][row] | rejected[system][row]
-            )
-            rows = np.arange(len(corpus))
-            details[name] = {
-                "false_positives": int(values[system, rows, chosen[system], 1].sum()),
-                "valid": int(moved[system, rows, chosen[system], 0].sum()),
-                "unjudged": unjudged,
-                "score_without": float(without[system]),
-            }
-        report = verdicts.report or Statistics(values)
-        judged = {**report.details, "unanswered": verdicts.unanswered} if self.asks else {}
-        note = _credit_note(str(self.settings()["valid"]), details, scores)
-        notes = (note, *report.notes)
-        kept = {"valid": details, **judged}
-        return replace(
-            counted,
-            values=values + moved,
-            types=types_with_valid,
-            notes=notes,
-            details=lambda chosen: kept,
-        )
+        counted = TypedCounts(values, types_at, edits, zero=0).without_hits(wordless(corpus))
+        return replace(counted, details=partial(self._by_rule, corpus, edits, targets))
 
     def _by_rule(
         self,
@@ -275,10 +155,7 @@ class ERRANT(BestReference, TypedEditMetric, CountsInParts):
         return best_f(self.beta, 4 if self.compat == "official" else 12)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """Return 1 for an edit of the reference (`mode=token`: the share of its tokens), else 0.
-
-        Only the references count: `valid` is ignored.
-        """
+        """Return 1 for an edit of the reference (`mode=token`: the share of its tokens), else 0."""
         references = [
             [edit_keys(line, self.mode) for line in lines]
             for lines in self.reference_edits(corpus, runtime)
@@ -294,21 +171,12 @@ class ERRANT(BestReference, TypedEditMetric, CountsInParts):
             keys = edit_keys([case.edit], self.mode)
             for index, lines in enumerate(references):
                 credit[number, index] = np.mean([key in lines[case.row] for key in keys])
-        note = f"{self.name}: credit of single edits depends on the references only, not on `valid`"
-        return self.credited(credit, counts, place, (note,) if self.valid else ())
+        return self.credited(credit, counts, place)
 
     def explain(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
     ) -> Explanation:
-        """Label each edit as hit, wrong (the reference has another edit there), over or under.
-
-        Raises:
-            OptionError: `valid` is set, whose verdicts belong to a whole corpus.
-        """
-        if self.valid:
-            raise OptionError(
-                f"{self.name}: `explain` compares with the references only; leave out valid="
-            )
+        """Label each edit as hit, wrong (the reference has another edit there), over or under."""
         proposed = {(e.start, e.end, e.correction): e for e in counted_edits(hypothesis)}
         gold = {(e.start, e.end, e.correction): e for e in counted_edits(reference)}
         rows = []
@@ -417,23 +285,6 @@ def count_types(hypothesis: Edited[K], reference: Edited[K]) -> Types:
             for kind in types:
                 counts[kind, 2] = counts.get((kind, 2), 0) + 1
     return counts
-
-
-def _credit_note(valid: str, details: Mapping[str, Mapping[str, float]], scores: FloatArray) -> str:
-    """Return how many false positives are reclassified, and how far that moves each system."""
-    total = {
-        key: int(sum(of_system[key] for of_system in details.values()))
-        for key in ("false_positives", "valid", "unjudged")
-    }
-    moves = (
-        f"{name} {row['score_without']:.4f} → {score:.4f}"
-        for (name, row), score in zip(details.items(), scores, strict=True)
-    )
-    return (
-        f"valid={valid}: {total['valid']} of {total['false_positives']} false "
-        f"positives are called valid and count as true positives; {total['unjudged']} have "
-        f"no verdict and stay false. Scores without and with them: {', '.join(moves)}"
-    )
 
 
 def _touch(first: Edit, second: Edit) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.parsers import CommandParser
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     for line in (*refused, *(row["error"] for row in rows if "error" in row)):
         tell(f"gecjury: {line}")
     if args.names:
-        tables = [_option_table(row, args.format) for row in rows]
+        tables = [table for row in rows for table in _option_tables(row, args.format)]
     elif args.format == "tsv":  # for programs, which need everything in one table
         keys = ("name", "family", "needs", "from", "summary", "options", "version", "signature")
         tables = [Table([Column(key) for key in keys], rows)]
@@ -87,6 +88,9 @@ def _row(name: str) -> dict[str, Any]:
     # A required option counts as a need, like texts and models.
     named = [f"{what} ({option}=…)" for option, what in required_options(scorer_type).items()]
     signature = Signature(name, scorer_type.family, scorer.settings(), scorer_type.version)
+    # Options that all metrics of a kind share are listed after a metric's own.
+    kind = next((base for base in scorer_type.__mro__ if "shared" in vars(base)), None)
+    shared = {one.name for one in fields(kind)} if kind else set()
     # Some defaults depend on others, so they are read from the metric itself.
     options = {
         option: {
@@ -94,6 +98,7 @@ def _row(name: str) -> dict[str, Any]:
             "default": getattr(scorer, declared.path),
             "expected": declared.expected,
             "meaning": declared.meaning,
+            "shared": getattr(kind, "shared", "") if declared.path in shared else "",
         }
         for option, declared in metric_options(scorer_type).items()
     }
@@ -110,23 +115,27 @@ def _row(name: str) -> dict[str, Any]:
     }
 
 
-def _option_table(row: Mapping[str, Any], form: str) -> Table:
-    """Return the options of a metric as one table; for people, values and meaning are joined."""
+def _option_tables(row: Mapping[str, Any], form: str) -> list[Table]:
+    """Return a metric's own options and those that it shares; for people, meanings have values."""
     from gecjury.report.result import Column, Table
 
     if "explained" not in row:
-        return Table([Column("name"), Column("needs")], [row])
+        return [Table([Column("name"), Column("needs")], [row])]
     title = f"{row['name']} ({row['family']}): {row['summary']}; needs {row['needs']}"
     shown = [{**option, "default": _typed(option["default"])} for option in row["explained"]]
     if not shown:
-        return Table([Column("name")], [row], title, ["it has no options"])
+        return [Table([Column("name")], [row], title, ["it has no options"])]
+    shown.sort(key=lambda option: option["shared"] != "")
     first = shown[0]
     example = f"{row['name']}:{first['option']}={first['default'] or '...'}"
     notes = [f"use: -m {example}; separate several options by commas"]
     last = [Column("meaning", value="{expected}: {meaning}".format_map, place="option")]
     if form == "tsv":
         last = [Column("expected"), Column("meaning")]
-    return Table([Column("option"), Column("default"), *last], shown, title, notes)
+        return [Table([Column("option"), Column("default"), *last], shown, title, notes)]
+    columns = [Column("option"), Column("default"), *last]
+    parts = [(group, list(of)) for group, of in groupby(shown, key=lambda one: one["shared"])]
+    return [Table(columns, of, group or title, [] if group else notes) for group, of in parts]
 
 
 def _typed(value: object) -> str:

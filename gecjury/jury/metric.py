@@ -22,7 +22,7 @@ from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.abilities import asks, plan_of
 from gecjury.scoring.consent import Consent, home_of, powers_of, require_consent
-from gecjury.scoring.options import nested, parse, split_name
+from gecjury.scoring.options import metric_options, nested, parse, split_name
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import MeanScorer, Scorer, setting
@@ -88,7 +88,7 @@ class Member:
         """
         # First loaded without a server: only a loaded metric says whether it asks one.
         scorer = load(self.metric)
-        if base_url and scorer.family == "judges":
+        if base_url and "base_url" in metric_options(type(scorer)):
             scorer = load(scorer, base_url=base_url)
         return scorer
 
@@ -204,10 +204,10 @@ class Jury(MeanScorer):
             with _naming(member):
                 _, typed = parse(member.metric)
                 options = {key.replace("-", "_"): value for key, value in typed.items()}
-                if nested(options.get("valid", "")) is not None:
+                if inner := [value for value in options.values() if nested(value)]:
                     raise OptionError(
-                        f"{file} names a judge of edits (valid={options['valid']:.100}); a list "
-                        "of members cannot choose that"
+                        f"{file} names a metric inside another ({inner[0]:.100}); a list of "
+                        "members cannot choose that"
                     )
                 if options.get("context", "none") not in ("corpus", "neighbours", "none"):
                     raise OptionError(

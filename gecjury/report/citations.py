@@ -58,6 +58,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "sentm2": ("dahlmeier-ng-2012-better",),
     "some": _SOME,
     "uot-errant": ("goto-etal-2026-uot",),
+    "valid": _OWN,
     # benchmarks
     "seeda": ("kobayashi-etal-2024-revisiting", _CONLL14),
     "gjg15": ("grundkiewicz-etal-2015-human", _CONLL14),

@@ -4,9 +4,11 @@ A metric has an ability if it has its methods: `isinstance(metric, CreditsEdits)
 an ability of its base up by setting the method to None: `credit = None`.
 
     CreditsEdits       what its own counts give to single edits   `compare --level edit`
-    EditJudge          a judge of single edits                    `compare --level edit`, `errant`
+    EditJudge          a judge of single edits                    `compare --level edit`, `valid`
     Explains           how it matched edits with a reference      `explain`, `score`, `serve`
     ReadsEdits         how it reads edits                         `score`, `diff`, `explain`
+    RunsReferences     the reference that an output is compared   `valid`
+                       with
     HasParts           further scores of each sentence            `score DATASET`
     Sums               corpus scores from sums of parts           `score DATASET`
     Sweeps             several values of options at once          `tune`, `analyse`
@@ -25,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
-from gecjury.core.arrays import FloatArray
+from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
@@ -101,6 +103,14 @@ class ReadsEdits(Protocol):
     @property
     def extraction(self) -> tuple[Literal["auto", "gold", "errant"], str]:
         """How edits are read: types of gold edits, and tagger."""
+
+
+@runtime_checkable
+class RunsReferences(Protocol):
+    """A metric whose corpus score compares each output with one reference."""
+
+    def run_references(self, statistics: Statistics) -> IntArray:
+        """Return these references, systems × sentences; −1 where a sentence has none."""
 
 
 @runtime_checkable

@@ -76,7 +76,7 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Consent]:
         yield Consent(f"runs the code of {name.rpartition(':')[0]}", who=text)
         return
     kind = scorer_class(name)
-    judge = kind.family == "judges"
+    judge = kind.family == "judges" and not issubclass(kind, NamesMetrics)
     backends = options.get("backend", "openai").split("+")
     # On a server, a model's name is no file.
     paths = {k for k in options if k != "model" or "vllm" in backends or not judge}

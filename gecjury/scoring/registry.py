@@ -85,6 +85,7 @@ METRICS: Mapping[str, str] = {
     "sentm2": "gecjury.refbased.m2.metric:SentenceM2",
     "some": "gecjury.refless.some:SOME",
     "uot-errant": "gecjury.refbased.uot_errant.metric:UOTERRANT",
+    "valid": "gecjury.judges.valid:Valid",
 }
 
 

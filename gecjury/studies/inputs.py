@@ -500,26 +500,32 @@ def language_from(args: Namespace, tagger: str | None = None) -> Language:
 
 
 def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
-    """Return metrics as given, with `--base-url` and `--allow-judges` applied."""
-    from gecjury.scoring.options import nested, parse
-    from gecjury.scoring.registry import METRICS
+    """Return metrics as given, with `--base-url` and `--allow-judges` applied.
+
+    They apply to metrics that options name in brackets as well.
+    """
+    from gecjury.scoring.options import metric_options, nested, parse
+    from gecjury.scoring.registry import METRICS, scorer_class
 
     completed = []
     for text in names:
         name, options = parse(text)
         plain = name.partition("@")[0]
         more = []
-        if inner := nested(options.get("valid", "")):
-            # The judge in brackets is the one that sends requests.
-            (judge,) = with_servers([inner], base_url, allow_judges)
-            options["valid"] = judge.replace(":", "[", 1) + "]"
+        inside = {key: inner for key, value in options.items() if (inner := nested(value))}
+        for key, inner in inside.items():
+            named = options[key].partition("[")[0]
+            (done,) = with_servers([inner], base_url, allow_judges)
+            options[key] = f"{named}[{done[len(named) + 1 :]}]"
+        if inside:
             escaped = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
             text = f"{name}:{','.join(escaped)}"
         if plain == "jury" and allow_judges and "allow_judges" not in options:
             more.append("allow_judges=true")
         # Only metrics that query a server have an option for its address.
         asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
-        if asks and base_url and "base_url" not in options:
+        known = metric_options(scorer_class(plain)) if asks else {}
+        if base_url and "base_url" in known and "base_url" not in options:
             more.append("base_url=" + base_url.replace(",", "\\,"))
         completed.append(text + (("," if options else ":") + ",".join(more) if more else ""))
     return completed

@@ -1,10 +1,10 @@
 """Ask each question once: answer it from the store, else from the backend, within the budget.
 
-The order is always the same: get a reply, read it (which cannot fail), store and sync it with its
-verdict, then act on it. A stored reply is not read again. A question whose reply cannot be read is
-asked again by rule: after a truncated reply with twice the token cap, otherwise with a new seed
-and, if the temperature is 0, with 0.5, since the same question would get the same answer. After
-`retries` further tries the verdict is missing for good, in this run and in every later one.
+The order is always the same: get a reply, store and sync it, read it, then act on it. A stored
+reply is read again in every run, so that reading and scoring follow the options of this run. A
+question whose reply cannot be read is asked again by rule: after a truncated reply with twice the
+token cap, otherwise with a new seed and, if the temperature is 0, with 0.5, since the same question
+would get the same answer. After `retries` further tries the verdict is missing.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-from gecjury.core.errors import GecjuryError, IncompleteError, OptionError
+from gecjury.core.errors import IncompleteError, OptionError
 from gecjury.core.runtime import Bar, Runtime
 from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.ledger import Ledger
@@ -32,10 +32,7 @@ from gecjury.judges.replies.reply import (
     ONLY_REASONING,
     UNENDED,
     Failure,
-    Verdict,
     begins_with_answer,
-    verdict_from_json,
-    verdict_to_json,
 )
 from gecjury.scoring.scores import Plan
 
@@ -50,22 +47,24 @@ _MARGIN = 1.3
 _FORMAT_TOKENS = 32
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
-class Question:
+class Question(Generic[T]):
     """A request about some corrections of one candidate set, and how its reply is read.
 
-    Every answer is a ballot: a score for each of those corrections. Equal requests of different
-    sets are asked once.
+    Equal requests of different sets are asked once.
 
     Attributes:
         request: the request to the model.
-        read: returns the verdict in a reply, or what is wrong with the reply.
-        set: number of the candidate set.
+        read: returns the answer in a reply, or what is wrong with the reply.
+        set: number of the candidate set, or of whatever else the question is about.
         texts: index in the set of the correction at each position.
     """
 
     request: Request
-    read: Callable[[Reply], Verdict]
+    read: Callable[[Reply], T | Failure]
     set: int = 0
     texts: tuple[int, ...] = (0,)
     order: int = 0
@@ -76,12 +75,12 @@ class Answer:
     """The outcome of a request.
 
     Attributes:
-        verdict: of the last reply.
+        verdict: the answer that the last reply gives, or what is wrong with the reply.
         replies: all replies, in order of attempt.
         fresh: how many of them this run paid for.
     """
 
-    verdict: Verdict
+    verdict: Any
     replies: tuple[Reply, ...] = ()
     fresh: int = 0
 
@@ -101,8 +100,8 @@ class Asked:
     lost: float = 0.0
 
 
-def read_reply(question: Question, reply: Reply) -> Verdict:
-    """Return the verdict of a reply, or a failure that takes the finish reason into account."""
+def read_reply(read: Callable[[Reply], T | Failure], reply: Reply) -> T | Failure:
+    """Return the answer in a reply, or a failure that takes the finish reason into account."""
     if reply.finish in ("content_filter", "refusal"):
         return Failure("refused", reply.text[:60] or "content filter")
     if reply.finish == "empty":
@@ -111,7 +110,10 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
         return Failure("malformed", reply.text[:60])
     if reply.finish == THOUGHTS:
         return ONLY_REASONING
-    verdict = question.read(reply)
+    text = reply.text.strip()
+    if text.lower().startswith(_REFUSAL) and "{" not in text and reply.finish != "length":
+        return Failure("refused", text[:60])
+    verdict = read(reply)
     # In a text that was cut off, an object after other words may be a draft.
     if reply.finish == "length" and (
         isinstance(verdict, Failure) or not begins_with_answer(reply.text)
@@ -120,11 +122,8 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
             return verdict
         if thoughts_only(reply):
             return Failure("truncated", "reasoning used up the token cap")
-        blank = not reply.text.strip() or len(reply.text.rstrip()) < len(reply.text) / 2
+        blank = not text or len(reply.text.rstrip()) < len(reply.text) / 2
         return Failure("truncated", "blanks fill the reply" if blank else CAP_REACHED)
-    refuses = reply.text.strip().lower().startswith(_REFUSAL)
-    if isinstance(verdict, Failure) and verdict.kind == "no-json" and refuses:
-        return Failure("refused", verdict.detail)
     return verdict
 
 
@@ -141,7 +140,7 @@ class Connect(Protocol):
 
 
 def ask(
-    questions: Sequence[Question],
+    questions: Sequence[Question[Any]],
     model: Model,
     runtime: Runtime,
     retries: int,
@@ -217,7 +216,7 @@ class _AskingRun:
     """
 
     def __init__(
-        self, questions: Sequence[Question], model: Model, runtime: Runtime, retries: int
+        self, questions: Sequence[Question[Any]], model: Model, runtime: Runtime, retries: int
     ) -> None:
         self.questions = {question.request.key: question for question in questions}
         self.model, self.runtime, self.retries = model, runtime, retries
@@ -228,7 +227,7 @@ class _AskingRun:
         self.store = Replies()
         self.bar = Bar()
         self.fresh = Counter[str]()
-        self.verdicts: dict[str, Verdict] = {}
+        self.verdicts: dict[str, Any] = {}
         self.unfit: dict[str, Failure] = {}
         self.ledger: Ledger | None = None
         self.scale: tuple[float, ...] = (1.0, 1.0)
@@ -307,13 +306,9 @@ class _AskingRun:
             self.bar.advance(1)
             return None
         self.verdicts.pop(key, None)
-        # A reply is stored before an error in reading it is raised: `_next` reads it again.
-        with suppress(GecjuryError):
-            self.verdicts[key] = read_reply(self.questions[key], reply)
-        verdict = self.verdicts.get(key)
-        kept = None if verdict is None else verdict_to_json(verdict)
         reply = self._charge(attempt, reply)
-        self.store.append(attempt.request, reply, kept)
+        # A reply is stored before it is read, which may raise an error.
+        self.store.append(attempt.request, reply)
         if self.ledger is not None:
             self.ledger.settle(attempt.name, reply.cost)
         self.fresh[key] += 1
@@ -323,7 +318,7 @@ class _AskingRun:
             self.bar.note(self._spent)
         return following
 
-    def _next(self, question: Question) -> Attempt | None:
+    def _next(self, question: Question[Any]) -> Attempt | None:
         """Return the question's next attempt; None if the question is answered or given up."""
         replies = self.store.replies(question.request.key)
         if not replies:
@@ -333,13 +328,11 @@ class _AskingRun:
             return None
         return Attempt(question.request, len(replies), _overrides(question, replies, verdict))
 
-    def _verdict(self, question: Question, replies: Sequence[Reply]) -> Verdict:
-        """Return the verdict on the last reply, read in this run or when it was stored."""
+    def _verdict(self, question: Question[Any], replies: Sequence[Reply]) -> Any:
+        """Return the verdict on the last reply."""
         key = question.request.key
         if key not in self.verdicts:
-            kept = verdict_from_json(self.store.read_as(key), len(question.texts))
-            # A run that ended with an error stored the reply without a verdict.
-            self.verdicts[key] = read_reply(question, replies[-1]) if kept is None else kept
+            self.verdicts[key] = read_reply(question.read, replies[-1])
         return self.verdicts[key]
 
     @property
@@ -378,7 +371,9 @@ class _AskingRun:
         return answers
 
 
-def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -> dict[str, Any]:
+def _overrides(
+    question: Question[Any], replies: Sequence[Reply], failure: Failure
+) -> dict[str, Any]:
     """Return the settings in which a retry differs from the request; see the module."""
     sampling = question.request.sampling
     changed = dict(replies[-1].sent)
@@ -392,7 +387,9 @@ def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -
     return changed
 
 
-def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, retries: int) -> Plan:
+def plan_work(
+    questions: Sequence[Question[Any]], model: Model, runtime: Runtime, retries: int
+) -> Plan:
     """Count what `ask` would send, sending nothing and changing no store.
 
     Returns:

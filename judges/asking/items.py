@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gecjury.core.errors import InputError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.edits import ARROW
+from gecjury.judges.asking.ask import read_reply
+from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.asking.store import Identity, StoreDamage, stored_lines
 from gecjury.judges.own_wording import kept_own
-from gecjury.judges.replies.reply import Failure, Verdict, read_reason, verdict_from_json
+from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, scores_form
+from gecjury.judges.replies.reply import Failure, Verdict, read_reason
 from gecjury.prompts import Prompt, packaged
 
 Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict"]
@@ -30,6 +33,7 @@ _PLACES: Mapping[Protocol, tuple[str, ...]] = {
     "edit-verdict": ("target", "edit"),
     "pointwise": ("target",),
 }
+_FORMS = {"pairwise": CHOICE, "pointwise": SCORE, "edit-verdict": VALIDITY}
 # An edit as `gecjury.judges.showing.marked` shows it. No blank follows its first bracket or
 # precedes its last one, which distinguishes them from brackets in the text itself.
 _MARK = re.compile(
@@ -233,10 +237,16 @@ def unmarked(text: str) -> str:
 
 
 def verdict_of(record: Mapping[str, Any], judged: JudgedTexts) -> Verdict:
-    """Return the verdict that is stored with a reply."""
-    verdict = verdict_from_json(record.get("read"), len(judged.shown))
-    # A run that ended with an error stored the reply without a verdict.
-    return Failure("malformed", "no verdict is stored with it") if verdict is None else verdict
+    """Return the verdict in a reply."""
+    parts = record["parts"]
+    form = _FORMS.get(judged.protocol) or scores_form(len(judged.shown))
+    if any(part.startswith("reason.") for part in parts["prompt"].split("+")[1:]):
+        form = form.with_reason()
+    read = form.read_expected if parts["sampling"].get("logprobs") else form.read_plain
+    try:
+        return read_reply(read, Reply.from_json(record["reply"]))
+    except OptionError:
+        return Failure("malformed", "token probabilities were asked for, and there are none")
 
 
 _WHOLE = 2_000_000  # characters of a reason; the page shows a part
@@ -331,8 +341,8 @@ def _reviewed(file: str, line: int, record: Mapping[str, Any], wordings: Wording
         judged = wordings.judged(record)
     except ValueError as error:
         # The wording is the user's own and was not kept: only the whole message can be shown.
-        read = record.get("read")
-        failure = str(read.get("failure") or "") if isinstance(read, dict) else ""
+        verdict: Verdict = read_reply(lambda _: [], Reply.from_json(record["reply"]))
+        failure = verdict.kind if isinstance(verdict, Failure) else ""
         return ReviewedReply(**told, problem=str(error), failure=failure)
     verdict = verdict_of(record, judged)
     scores: tuple[float, ...] = ()

@@ -2,10 +2,10 @@
 
 A store belongs to one backend, model, base url and prompt, which its first line names, so that
 replies of other runs are never mixed in. Every further line is one reply with the readable parts of
-its key and the verdict that was read from it. The file is locked while a run writes it. A line at
-the end that a crash left incomplete is cut off, and its question is asked again. A line elsewhere
-that cannot be read is set aside: it is moved to a separate file next to the store, blanks replace
-it, and its question is asked again.
+its key; what the reply means is read from it on every use. The file is locked while a run writes
+it. A line at the end that a crash left incomplete is cut off, and its question is asked again. A
+line elsewhere that cannot be read is set aside: it is moved to a separate file next to the store,
+blanks replace it, and its question is asked again.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ def _head(identity: Identity) -> bytes:
 
 
 class Replies:
-    """The replies to a model's questions in memory, with the verdict read from each.
+    """The replies to a model's questions in memory.
 
     Attributes:
         file: the name of the store; empty if replies are not stored.
@@ -339,7 +339,6 @@ class Replies:
     def __init__(self, records: Iterable[Mapping[str, Any]] = ()) -> None:
         """Add records, e.g. those of `read_store`."""
         self._replies: dict[str, list[Reply]] = {}
-        self._read: dict[str, Any] = {}
         for record in records:
             self.append_record(record)
 
@@ -354,24 +353,14 @@ class Replies:
         """Return the replies to one request, in the order in which they were added."""
         return list(self._replies.get(key, ()))
 
-    def read_as(self, key: str) -> Any:
-        """Return the stored verdict on the last reply to a request, if there is one.
-
-        It is None for a reply of this run: the caller that appended the reply has its verdict.
-        """
-        return self._read.get(key)
-
-    def append(self, request: Request, reply: Reply, read: Mapping[str, Any] | None = None) -> None:
-        """Add a reply and the verdict read from it; a store writes both to disk before it returns.
+    def append(self, request: Request, reply: Reply) -> None:
+        """Add a reply; a store writes it to disk before it returns.
 
         Raises:
             OutputError: the reply could not be written whole; earlier replies are intact.
         """
         record = {"key": request.key, "parts": request.parts, "reply": reply.to_json()}
-        self._keep(record if read is None else {**record, "read": read}, reply)
-        # The verdict on an earlier reply no longer applies, and the caller has the new one: a copy
-        # would take 240 bytes per question.
-        del self._read[request.key]
+        self._keep(record, reply)
 
     def append_record(self, record: Mapping[str, Any]) -> None:
         """Add a record from another store of the same identity; see `append`."""
@@ -379,9 +368,7 @@ class Replies:
 
     def _keep(self, record: Mapping[str, Any], reply: Reply) -> None:
         """Add a record, given its parsed reply."""
-        key = str(record["key"])
-        self._replies.setdefault(key, []).append(reply)
-        self._read[key] = record.get("read")
+        self._replies.setdefault(str(record["key"]), []).append(reply)
 
 
 class Store(Replies, AbstractContextManager["Store"]):

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from gecjury.core.errors import OptionError
 from gecjury.judges.asking.exchange import Reply
@@ -51,32 +51,30 @@ _FIRST = {"a": 1.0, "b": 0.0, "tie": 0.5}
 _SECOND = {word: 1 - points for word, points in _FIRST.items()}
 
 
-class _ReadObject(Protocol):
-    def __call__(self, text: str, *, reasoned: bool = False) -> Verdict:
-        """Return the verdict of a reply's text."""
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _ReadObject(Protocol[T_co]):
+    def __call__(self, text: str, *, reasoned: bool = False) -> T_co | Failure:
+        """Return the answer in a reply's text."""
 
 
 @dataclass(frozen=True)
-class AnswerForm:
-    """The form of an answer.
+class AnswerForm(Generic[T]):
+    """The form of an answer of type `T`.
 
     Attributes:
         fields: JSON schema of the value under each key.
         typical: a typical answer, from which the length of other answers is estimated.
-        read: returns the verdict in a reply's text.
-        places: for each score of the verdict, a regular expression for its key, and the numbers
-            that the words after it mean, the words in lower case.
-        words: the value of the only key, by the scores of the verdict; empty where scores are
-            numbers.
-        reasoned: whether a reason precedes the verdict; see `with_reason`.
+        read: returns the answer in a reply's text.
+        reasoned: whether a reason precedes the answer; see `with_reason`.
     """
 
     fields: Mapping[str, Mapping[str, Any]]
     typical: Mapping[str, Any]
-    read: _ReadObject
-    places: Sequence[tuple[str, Mapping[str, float]]]
-    words: Mapping[tuple[float, ...], Any] = field(default_factory=dict)
-    reasoned: bool = False
+    read: _ReadObject[T]
+    reasoned: bool = field(default=False, kw_only=True)
 
     @functools.cached_property
     def schema(self) -> dict[str, Any]:
@@ -93,22 +91,36 @@ class AnswerForm:
         """Characters by which an answer may be longer than the typical one."""
         return REASON_CHARACTERS - len(_TYPICAL_REASON) if self.reasoned else 0
 
-    def with_reason(self) -> AnswerForm:
+    def with_reason(self) -> Self:
         """Return the form of the same answer with the reason for it as its first key."""
         text = {"type": "string", "maxLength": REASON_CHARACTERS}
         fields = {REASON: text, **self.fields}
         typical = {REASON: _TYPICAL_REASON, **self.typical}
         return replace(self, fields=fields, typical=typical, reasoned=True)
 
+    def read_plain(self, reply: Reply) -> T | Failure:
+        """Return the answer as written in a reply."""
+        return self.read(reply.text, reasoned=self.reasoned)
+
+
+@dataclass(frozen=True)
+class ScoreForm(AnswerForm[list[float]]):
+    """The form of an answer that is a score for each correction shown.
+
+    Attributes:
+        places: for each score, a regular expression for its key, and the numbers that the words
+            after it mean, the words in lower case.
+        words: the value of the only key, by the scores; empty where scores are numbers.
+    """
+
+    places: Sequence[tuple[str, Mapping[str, float]]]
+    words: Mapping[tuple[float, ...], Any] = field(default_factory=dict)
+
     def answer(self, scores: Sequence[float], reason: str = "") -> dict[str, Any]:
         """Return the answer that is read as these scores."""
         values = [self.words[tuple(scores)]] if self.words else [int(score) for score in scores]
         verdict = dict(zip((key for key in self.fields if key != REASON), values, strict=True))
         return {REASON: reason, **verdict} if self.reasoned else verdict
-
-    def read_plain(self, reply: Reply) -> Verdict:
-        """Return the verdict as written in a reply."""
-        return self.read(reply.text, reasoned=self.reasoned)
 
     def read_expected(self, reply: Reply) -> Verdict:
         """Return the expected scores of a reply; a score without a token is returned as written.
@@ -134,9 +146,9 @@ class AnswerForm:
 
 
 _POINTS = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
-SCORE = AnswerForm({"score": _POINTS}, {"score": 3}, read_score, (("score", _DIGITS),))
+SCORE = ScoreForm({"score": _POINTS}, {"score": 3}, read_score, (("score", _DIGITS),))
 """One score from 1 to 5."""
-CHOICE = AnswerForm(
+CHOICE = ScoreForm(
     {"better": {"type": "string", "enum": ["A", "B", "tie"]}},
     {"better": "A"},
     read_choice,
@@ -144,7 +156,7 @@ CHOICE = AnswerForm(
     {(1.0, 0.0): "A", (0.0, 1.0): "B", (0.5, 0.5): "tie"},
 )
 """The better of two corrections, or a tie; expected points are P(win) + ½ P(tie)."""
-VALIDITY = AnswerForm(
+VALIDITY = ScoreForm(
     {"valid": {"type": "boolean"}},
     {"valid": True},
     read_validity,
@@ -155,11 +167,11 @@ VALIDITY = AnswerForm(
 
 
 @functools.cache
-def scores_form(count: int) -> AnswerForm:
+def scores_form(count: int) -> ScoreForm:
     """Return the form for scores of `count` targets shown together, 1 to 5 each."""
     numbers = range(1, count + 1)
     keys = [target_key(number) for number in numbers]
-    return AnswerForm(
+    return ScoreForm(
         dict.fromkeys(keys, _POINTS),
         dict.fromkeys(keys, 3),
         functools.partial(read_scores, count=count),

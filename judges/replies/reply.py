@@ -18,10 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from gecjury.core.errors import InputError
-from gecjury.core.records import from_record
 from gecjury.core.textfiles import parse_json
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
@@ -164,46 +164,6 @@ Verdict = list[float] | Failure
 """A score for each correction in a question, or what is wrong with its reply."""
 
 
-def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict in the form in which it is stored with its reply.
-
-    A later run uses the stored verdict and does not read the reply again. So a later version's
-    reader, which may be stricter or more tolerant, does not change existing verdicts.
-    """
-    if isinstance(verdict, Failure):
-        return {"failure": verdict.kind, "detail": verdict.detail}
-    if isinstance(verdict, PartlyWritten):
-        return {"scores": verdict, "written": verdict.written}
-    return {"scores": verdict}
-
-
-@dataclass(frozen=True)
-class _KeptVerdict:
-    scores: tuple[float, ...] | None = None
-    written: int = 0
-    failure: FailureKind | None = None
-    detail: str = ""
-
-
-def verdict_from_json(record: object, count: int) -> Verdict | None:
-    """Return a stored verdict; None if the record is not such a verdict.
-
-    Args:
-        record: the value in the store.
-        count: how many scores the verdict must have.
-    """
-    try:
-        kept = from_record(_KeptVerdict, record)
-    except ValueError:
-        return None
-    if kept.failure is not None:
-        return Failure(kept.failure, kept.detail)
-    scores = list(kept.scores or ())
-    if len(scores) != count or not all(abs(score) <= 1e9 for score in scores):
-        return None
-    return PartlyWritten(scores, kept.written) if 0 < kept.written <= count else scores
-
-
 def target_key(number: int) -> str:
     """Return the key of a target's score in the published output format; targets count from 1."""
     return f"target{number}_score"
@@ -330,16 +290,6 @@ def read_score(text: str, *, reasoned: bool = False) -> Verdict:
     return score if isinstance(score, Failure) else [score]
 
 
-def read_choice(text: str, *, reasoned: bool = False) -> Verdict:
-    """Read the points of corrections A and B in a reply such as `{"better": "A"}`."""
-    return _worded(text, "better", _CHOICES, reasoned)
-
-
-def read_validity(text: str, *, reasoned: bool = False) -> Verdict:
-    """Read the verdict of a reply such as `{"valid": true}`: 1 for valid, 0 for not."""
-    return _worded(text, "valid", _VALIDITIES, reasoned)
-
-
 def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
     """Return the reason in a reply, cut to `most` characters; empty if it has none."""
     # Most stores contain no reasons, and a page reads a hundred thousand replies.
@@ -351,19 +301,15 @@ def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-_CHOICES = {
-    **dict.fromkeys(("a", "correction a"), (1.0, 0.0)),
-    **dict.fromkeys(("b", "correction b"), (0.0, 1.0)),
-    **dict.fromkeys(("tie", "equal", "both"), (0.5, 0.5)),
-}
-_VALIDITIES = {
-    **dict.fromkeys(("true", "yes", "valid"), (1.0,)),
-    **dict.fromkeys(("false", "no", "invalid"), (0.0,)),
-}
+_CHOICES = {"a": (1, 0), "correction a": (1, 0), "b": (0, 1), "correction b": (0, 1),
+            **dict.fromkeys(("tie", "equal", "both"), (0.5, 0.5))}  # fmt: skip
+_VALIDITIES = dict.fromkeys(("true", "yes", "valid"), (1,)) | dict.fromkeys(
+    ("false", "no", "invalid"), (0,)
+)
 
 
 def _worded(
-    text: str, key: str, scores: Mapping[str, tuple[float, ...]], reasoned: bool
+    text: str, key: str, scores: Mapping[str, tuple[float, ...]], *, reasoned: bool = False
 ) -> Verdict:
     """Return the scores that the word at a key means."""
     values = _find(text, lambda record: _values(record, key), reasoned)
@@ -375,7 +321,13 @@ def _worded(
         return Failure("not-a-choice", repr(values[0])[:60])
     if any(verdict != first for verdict in verdicts):
         return Failure("conflict", "two verdicts differ")
-    return list(first)
+    return list(map(float, first))
+
+
+read_choice = partial(_worded, key="better", scores=_CHOICES)
+"""Reads the points of corrections A and B in a reply such as `{"better": "A"}`."""
+read_validity = partial(_worded, key="valid", scores=_VALIDITIES)
+"""Reads the verdict of a reply such as `{"valid": true}`: 1 for valid, 0 for not."""
 
 
 def _find(

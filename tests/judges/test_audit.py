@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gecjury.judges.asking.ask import Answer, Asked, Question
+from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Request
 from gecjury.judges.audit import (
     ScoredQuestion,
@@ -13,9 +13,7 @@ from gecjury.judges.audit import (
     panel_agreement,
     position_means,
     repeat_agreement,
-    scored_questions,
 )
-from gecjury.judges.replies.reply import Failure
 
 
 def scored(
@@ -36,12 +34,6 @@ def test_flips_are_counted_by_pair() -> None:
         "compared": 3, "flipped": 1 / 3, "changed": 1.0, "chance": pytest.approx(2 / 9)
     }  # fmt: skip
     assert order_flips(ballots[:1]) is None
-
-
-def test_unreadable_replies_are_left_out() -> None:
-    (sound, _), (bad, _) = scored((0, 1), (5, 4)), scored((0, 1), (5, 4), repeat=1)
-    answers = {sound.request.key: Answer([5, 4]), bad.request.key: Answer(Failure("empty"))}
-    assert scored_questions([sound, bad], Asked(answers)) == [(sound, [5, 4])]
 
 
 def test_a_repeated_permutation_is_not_another_order() -> None:

@@ -157,7 +157,7 @@ def test_a_list_of_members_does_not_choose_the_server(serve: Serve, tmp_path: Pa
     private.write_text("a\tsecret\tb\n")
     for metric, words in (
         (f"llm-s:model=tiny,context={private}", "names a file whose lines would be sent"),
-        ("errant:valid=edit-verdict[model=tiny]", "names a judge of edits"),
+        ("valid:judge=edit-verdict[model=tiny]", "names a metric inside another"),
     ):
         file = members(tmp_path / "y.txt", metric)
         with pytest.raises(OptionError, match=words):

@@ -74,7 +74,7 @@ def test_weights_have_types_of_the_same_scheme(name: str, tiny_bert: Path) -> No
 
 
 def test_the_signature_only_adds_that_gold_edits_were_retyped() -> None:
-    settings = "tagger=embedded,types=auto,mode=correction,beta=0.5,compat=gecjury,valid="
+    settings = "tagger=embedded,types=auto,mode=correction,beta=0.5,compat=gecjury"
     text = Corpus((SOURCE,), {"mine": Version((MINE,))}, (Version((MINE,)),))
     plain = str(ERRANT().signature(text))
     assert plain.startswith(f"errant|{settings}|v2|refs=given:1|tagger=")

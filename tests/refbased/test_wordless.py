@@ -18,7 +18,9 @@ from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 
 WITH_REFERENCES = [
-    name for name in METRICS if scorer_class(name).needs & {"references", "gold"} and name != "jury"
+    name
+    for name in METRICS
+    if scorer_class(name).needs & {"references", "gold"} and name not in ("jury", "valid")
 ]
 VARIANTS = [
     "errant:mode=span", "errant:mode=token", "errant:compat=official", "gleu:unit=line",

@@ -123,4 +123,4 @@ def test_the_readme_lists_all_scripts() -> None:
 def test_every_metric_that_computes_something_has_costs(tmp_path: Path) -> None:
     options = Options(smollm2=tmp_path)
     names = {each.name for each in costs._metrics(tmp_path, options)} | set(costs.JUDGES)
-    assert set(metric_names()) == names | {"jury", "scores"}
+    assert set(metric_names()) == names | {"jury", "scores", "valid"}

@@ -37,7 +37,7 @@ def does(metric: str) -> list[str]:
     ("metric", "power"),
     [
         ("evil.py:f", "runs the code of evil.py"),
-        ("errant:valid=evil.py:f[a=1]", "runs the code of evil.py"),
+        ("valid:judge=evil.py:f[a=1]", "runs the code of evil.py"),
         ("jury:equal=gleu+evil.py:f,allow_judges=true", "runs the code of evil.py"),
         ("jury:equal=members.txt", "runs the code of evil.py"),
         ("scores:file=link.txt", "reads link.txt, outside"),
@@ -54,11 +54,12 @@ def does(metric: str) -> list[str]:
         ("llm-s:model=x", "sends the sentences to the language model x (OpenAI)"),
         ("llm-s:model=x,base_url=http://a:k@h/v1", "the language model x (http://h/v1)"),
         ("llm-s:backend=vllm,model=nobody/x", "runs the language model nobody/x"),
-        ("errant:valid=edit-verdict[model=x]", "sends the sentences to the language model x"),
+        ("valid:by=evil.py:f", "runs the code of evil.py"),
+        ("valid:judge=edit-verdict[model=x]", "sends the sentences to the language model x"),
         ("llm-s:model=x,backend=vllm,engine=../secret.txt", "reads ../secret.txt, outside"),
         ("llm-s:model=x,criterion=../secret.txt", "sends ../secret.txt, outside"),
         ("llm-s:model=x,examples=link.txt", "sends link.txt, outside"),
-        ("errant:valid=edit-verdict[model=x,prompt=../secret.txt]", "sends ../secret.txt, outside"),
+        ("valid:judge=edit-verdict[model=x,prompt=../secret.txt]", "sends ../secret.txt, outside"),
     ],
 )
 def test_what_a_metric_of_a_file_does(place: Path, metric: str, power: str) -> None:
@@ -76,7 +77,14 @@ def test_a_folder_elsewhere_replaces_the_default_model(place: Path) -> None:
 def test_what_lies_beside_the_file_needs_no_consent(place: Path) -> None:
     (place / "mine").mkdir()
     (place / "s.tsv").write_text("1\n")
-    near = ("green:n=2", "errant", "some:model=mine", "scores:file=s.tsv", "jury:equal=gleu+green")
+    near = (
+        "green:n=2",
+        "errant",
+        "valid:judge=s.tsv",
+        "some:model=mine",
+        "scores:file=s.tsv",
+        "jury:equal=gleu+green",
+    )
     for metric in (*near, "pt-errant:encoder=embedded", "some:model=features"):
         assert does(metric) == []
 

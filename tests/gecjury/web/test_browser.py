@@ -239,8 +239,7 @@ def test_the_reason_of_a_failure_stays_in_its_card_on_a_phone(
         schema=None, sampling={"max_tokens": 9}, prompt=wording.id,
     )  # fmt: skip
     with Store(tmp_path / "s.jsonl", Identity.of(request)) as store:
-        failure = {"failure": "no-json", "detail": "It cannot be said " + "x" * 60}
-        store.append(request, Reply("no"), failure)
+        store.append(request, Reply("It cannot be said " + "x" * 60))
     page = tmp_path / "page.html"
     page.write_text(replies_page(review_of([store.path], 9)), encoding="utf-8")
     tab.size(360, phone=True)

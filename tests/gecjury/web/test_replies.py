@@ -32,7 +32,7 @@ def stored(file: Path, texts: Sequence[str], *answers: str) -> Path:
     )  # fmt: skip
     with Store(file, Identity.of(asked)) as store:
         for number, answer in enumerate(answers):
-            store.append(replace(asked, repeat=number), Reply(answer), {"scores": [3.0, 4.0]})
+            store.append(replace(asked, repeat=number), Reply(answer))
     return file
 
 

@@ -104,7 +104,10 @@ OWN = Prompt(
 )
 
 
-def store_of(tmp_path: Path, prompt: str, *contents: str, read: bool = True) -> Path:
+SCORED = '{"score": 4}'
+
+
+def store_of(tmp_path: Path, prompt: str, *contents: str, text: str = SCORED) -> Path:
     """Write a store of questions that all have the same reply."""
     file = tmp_path / "own.jsonl"
     example = {"role": "user", "content": "an example"}
@@ -118,7 +121,7 @@ def store_of(tmp_path: Path, prompt: str, *contents: str, read: bool = True) -> 
     ]  # fmt: skip
     with Store(file, Identity.of(requests[0])) as store:
         for request in requests:
-            store.append(request, Reply("{}"), {"scores": [4.0]} if read else None)
+            store.append(request, Reply(text))
     return file
 
 
@@ -148,7 +151,7 @@ def test_replies_without_a_verdict_are_skipped(tmp_path: Path) -> None:
     content = read("pointwise").render(
         subject="x", criterion="", context="s", fence="=== f ===", target="t"
     )
-    assert not list(judged_items(store_of(tmp_path, read("pointwise").id, content, read=False)))
+    assert not list(judged_items(store_of(tmp_path, read("pointwise").id, content, text="{}")))
 
 
 def test_marks_are_read_as_the_judges_write_them() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from gecjury.judges.asking.transfer import find_stores
 from gecjury.prompts import Prompt, read
 from tests.judges.conftest import SOURCE, A, B, C
 
-Exchange = tuple[Request, Reply, dict[str, object] | None]
+Exchange = tuple[Request, Reply]
 
 
 def request(wording: Prompt, content: str, repeat: int = 0) -> Request:
@@ -32,21 +33,20 @@ def listwise(texts: Sequence[str], scores: Sequence[float], *, repeat: int = 0) 
     content = wording.render(
         criterion="", context=SOURCE, targets="\n".join(texts), scores="x\n" * len(texts)
     )
-    verdict = {"scores": list(scores)} if scores else {"failure": "refused", "detail": "sorry"}
-    text = '{"reason": "A Good Reason.", "target1_score": 3}' if scores else "I'm sorry"
-    return request(wording, content, repeat), Reply(text), verdict
+    answer = {"reason": "A Good Reason."} | {f"target{n}_score": s for n, s in enumerate(scores, 1)}
+    return request(wording, content, repeat), Reply(json.dumps(answer) if scores else "I'm sorry")
 
 
 def single(text: str, score: float) -> Exchange:
     wording = read("pointwise")
     content = wording.render(subject="", criterion="", context=SOURCE, fence="== f", target=text)
-    return request(wording, content), Reply(f'{{"score": {score}}}'), {"scores": [score]}
+    return request(wording, content), Reply(f'{{"score": {score}}}')
 
 
 def stored(file: Path, *exchanges: Exchange) -> Path:
     with Store(file, Identity.of(exchanges[0][0])) as store:
-        for question, reply, verdict in exchanges:
-            store.append(question, reply, verdict)
+        for question, reply in exchanges:
+            store.append(question, reply)
     return file
 
 
@@ -61,7 +61,7 @@ def test_replies_are_shown_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert [reply.line for reply in review.replies] == [2, 3]
     first, second = review.replies
     assert (first.reason, first.scores) == ("A Good Reason.", (3.0, 4.0))
-    assert (second.failure, second.scores) == ("refused: sorry", ())
+    assert (second.failure, second.scores) == ("refused: I'm sorry", ())
     assert (review.count, review.failed, review.unread) == (3, 1, 0)
 
 
@@ -69,7 +69,7 @@ def test_lines_that_cannot_be_read_are_counted_and_left_out(tmp_path: Path) -> N
     strange = replace(listwise((A, B), (1, 5))[0], messages=({"role": "user"},))
     file = stored(
         tmp_path / "s.jsonl",
-        (strange, Reply("x"), None),
+        (strange, Reply("x")),
         *(listwise((A, B), (1, 5), repeat=n) for n in range(3)),
     )
     with pytest.raises(InputError, match=r"s.jsonl, line 2: not a question of a judge; expected"):
@@ -85,7 +85,7 @@ def test_lines_that_cannot_be_read_are_counted_and_left_out(tmp_path: Path) -> N
 def test_replies_to_a_foreign_prompt_are_shown_as_they_were_sent(tmp_path: Path) -> None:
     places = frozenset(("context", "target"))
     own = Prompt("mine", 1, "{{context}}: {{target}}", places, {}, "0" * 16)
-    exchange = request(own, "a question of mine"), Reply('{"score": 2}'), {"scores": [2.0]}
+    exchange = request(own, "a question of mine"), Reply('{"score": 2}')
     review = review_of([stored(tmp_path / "s.jsonl", exchange)], 9)
     (reply,) = review.replies
     assert (review.unread, reply.judged, reply.question) == (1, None, "a question of mine")

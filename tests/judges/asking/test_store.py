@@ -20,7 +20,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
-from gecjury.judges.replies.reply import Failure, verdict_from_json, verdict_to_json
 from tests.judges.conftest import FakeModel
 
 REQUEST = Request(
@@ -225,48 +224,6 @@ def test_a_line_that_cannot_be_read_is_set_aside(path: Path, how: str) -> None:
     assert path.with_suffix(".set-aside").read_bytes() == broken + b"\n"
     assert export_stores(path.parent, path.parent / "out") == 3
     assert import_stores(path.parent / "out", path.parent / "new") == (3, 0)
-
-
-def test_a_verdict_is_stored_with_its_reply(path: Path) -> None:
-    with Store(path, IDENTITY) as store:
-        assert store.read_as(other(0).key) is None  # as in old stores
-        store.append(other(0), REPLY, {"scores": [3.0]})
-        assert store.read_as(other(0).key) is None  # the caller that appends it has it
-    with Store(path, IDENTITY) as store:
-        assert store.read_as(other(0).key) == {"scores": [3.0]}
-    # an export includes it with the reply
-    assert export_stores(path.parent, path.parent / "out") == 4
-    import_stores(path.parent / "out", path.parent / "new")
-    with Store(store_path(path.parent / "new", IDENTITY), IDENTITY) as store:
-        assert store.read_as(other(0).key) == {"scores": [3.0]}
-
-
-VERDICTS = [
-    ({"scores": [3, 4.5]}, 2, [3.0, 4.5]),
-    ({"failure": "conflict", "detail": "x"}, 2, Failure("conflict", "x")),
-    ({"scores": [3]}, 2, None),
-    ({"scores": [True, 1]}, 2, None),
-    ({"scores": [float("nan"), 1]}, 2, None),
-    ({"scores": [10**400, 1]}, 2, None),
-    ({"scores": "34"}, 2, None),
-    ({"failure": "unheard of", "detail": "x"}, 2, None),
-    ({"failure": ["conflict"], "detail": "x"}, 2, None),
-    ({"failure": "conflict", "detail": None}, 2, None),
-    ({}, 2, None),
-    ([3, 4], 2, None),
-    (None, 2, None),
-]
-
-
-@pytest.mark.security
-@pytest.mark.parametrize(("record", "count", "verdict"), VERDICTS)
-def test_a_stored_verdict_is_used_only_if_well_formed(
-    record: object, count: int, verdict: object
-) -> None:
-    restored = verdict_from_json(record, count)
-    assert restored == verdict
-    if restored is not None:
-        assert verdict_from_json(verdict_to_json(restored), count) == restored
 
 
 @pytest.mark.parametrize("part", ["backend", "model", "base_url", "prompt"])

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gecjury.judges.asking.ask import Question, read_reply
-from gecjury.judges.asking.exchange import Reply, Request
+from gecjury.judges.asking.ask import read_reply
+from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.backends.vllm import _VLLMEngine
 from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, AnswerForm, scores_form
 from gecjury.judges.replies.reply import (
@@ -91,15 +91,13 @@ def test_a_text_that_is_only_the_answer(form: AnswerForm) -> None:
 
 
 def test_an_object_in_the_middle_of_a_text_that_was_cut_off_is_no_verdict() -> None:
-    request = Request(backend="", model="", base_url="", messages=(), schema=None, sampling={})
-    question = Question(request, SCORE.read_plain)
     for text, verdict in (
         (ANSWER + " because", [4.0]),
         (f"<think>{DRAFT}?</think>{ANSWER} because", [4.0]),
         (f"Maybe {DRAFT}? No", Failure("truncated", "the token cap is reached")),
         (f"<think>{DRAFT}? No", UNENDED),
     ):
-        assert read_reply(question, Reply(text, "length", 9, 9)) == verdict
+        assert read_reply(SCORE.read_plain, Reply(text, "length", 9, 9)) == verdict
 
 
 def test_an_expected_score_is_read_outside_the_marks() -> None:

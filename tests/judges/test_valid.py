@@ -1,4 +1,4 @@
-"""ERRANT with false positives that verdicts accept as valid, counted by hand."""
+"""Edit metrics that count edits as right which verdicts call valid, by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.refbased.errant import ERRANT, SentenceERRANT
+from gecjury.judges.valid import Valid
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import check_new_texts
 from gecjury.scoring.scores import ScoreTable
@@ -100,24 +100,23 @@ def test_false_positives_that_people_call_valid_count_as_true_positives(tmp_path
         "1,many,3,4,D,wrong",
         "1,elsewhere,4,5,,right",  # a system that is not scored
     )
-    table = load("errant", valid=path).score_corpus(corpus())
+    table = load("valid", judge=path).score_corpus(corpus())
     check_counts(table)
     (note,) = table.statistics.notes
     assert note == (
-        f"valid={path}: 1 of 3 false positives are called valid and count as true positives; 1 "
+        f"judge={path}: 1 of 3 false positives are called valid and count as true positives; 1 "
         "have no verdict and stay false. Scores without and with them: many 0.2778 → 0.5263, one "
         "0.8333 → 0.8333"
     )
-    assert isinstance(load("sent-errant", valid=path), SentenceERRANT)
-    assert load("sent-errant", valid=path).score_corpus(corpus()).totals["many"] == (
+    assert load("valid", by="sent-errant", judge=path).score_corpus(corpus()).totals["many"] == (
         pytest.approx(10 / 19)
     )
 
 
 def test_a_judge_is_asked_about_edits_that_a_reference_lacks(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(JUDGE)
-    metric = load(f"errant:valid={tmp_path}/own.py:Judge[least=0.1,most=0.9],beta=0.5")
-    assert isinstance(metric, ERRANT)
+    metric = load(f"valid:by=errant[beta=0.5],judge={tmp_path}/own.py:Judge[least=0.1,most=0.9]")
+    assert isinstance(metric, Valid)
     assert metric.asks
     plan = metric.plan(corpus(), Runtime())
     assert plan is not None
@@ -128,7 +127,7 @@ def test_a_judge_is_asked_about_edits_that_a_reference_lacks(tmp_path: Path) -> 
     assert table.statistics.notes[1:] == ("asked",)
     # The label loads the same metric, and other options of the judge give another signature.
     assert load(table.signature.label).signature(corpus()) == table.signature
-    other = load(f"errant:valid={tmp_path}/own.py:Judge[least=0.2]")
+    other = load(f"valid:judge={tmp_path}/own.py:Judge[least=0.2]")
     assert other.signature(corpus()).extra["verdicts"] != table.signature.extra["verdicts"]
 
 
@@ -143,7 +142,7 @@ def test_valid_edits_count_in_other_modes(tmp_path: Path) -> None:
     )
     path = verdict_file(tmp_path, "1,mine,2,4,C,1")
     for mode, counts in (("token", [2, 0, 0]), ("span", [1, 0, 1]), ("correction", [1, 0, 1])):
-        table = load("errant", valid=path, mode=mode).score_corpus(texts)
+        table = load("valid", by=f"errant[mode={mode}]", judge=path).score_corpus(texts)
         assert table.statistics.values.tolist() == [[[counts]]]
 
 
@@ -154,24 +153,22 @@ def test_contradictory_verdicts_are_ignored(tmp_path: Path) -> None:
         (folder / f"annotator{annotator}" / "0.txt").write_text(
             f"\n<t>a b c d e</t>\n\n<s1>[a→A|True] b [c→C|True] [d→D|{verdict}] [e→|False]</s1>\n"
         )
-    table = load("errant", valid=str(folder)).score_corpus(corpus())
+    table = load("valid", judge=str(folder)).score_corpus(corpus())
     assert table.statistics.details["valid"]["many"]["valid"] == 1
     assert table.statistics.details["valid"]["many"]["unjudged"] == 1
 
 
 def test_unusable_verdicts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file; expected a table of"):
-        load("errant:valid=nowhere.csv").score_corpus(corpus())
+        load("valid:judge=nowhere.csv").score_corpus(corpus())
     with pytest.raises(
         OptionError, match="green does not judge single edits; expected edit-verdict"
     ):
-        load("errant:valid=green[n=3]")
+        load("valid:judge=green[n=3]")
     path = verdict_file(tmp_path, "1,many,2,3,C,right")
     with pytest.raises(OptionError, match="has scores of given texts"):
-        check_new_texts(load("errant", valid=path), "a reward")
-    with pytest.raises(OptionError, match="leave out valid="):
-        ERRANT(valid=path).explain("a b", (), (), Runtime())
-
-
-def test_the_signature_names_verdicts_only_if_there_are_some() -> None:
-    assert "verdicts" not in ERRANT().extra_signature(Runtime())
+        check_new_texts(load("valid", judge=path), "a reward")
+    with pytest.raises(OptionError, match="by=gleu: expected a metric that compares edits"):
+        load("valid:by=gleu")
+    with pytest.raises(OptionError, match="errant has no option 'valid'"):
+        load(f"errant:valid={path}")
