@@ -59,7 +59,7 @@ ABOUT = ("human", "metric", "family", "system", "task", "part")
 
 
 def figures_about(
-    values: Mapping[str, float], intervals: Mapping[str, tuple[float, float]] = {}, **about: Any
+    values: Mapping[str, float], intervals: Mapping[str, tuple[float, float]] = {}, /, **about: Any
 ) -> list[Figure]:
     """Return a figure for each value.
 
