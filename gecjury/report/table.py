@@ -43,7 +43,7 @@ class Column:
         shaded: whether a page shades the cells by their value.
         best: whether papers show the best value in bold.
         legend: what the column shows, in a few words.
-        note: the same in full, which all but brief readers see in place of the legend.
+        notes: the same in full, which all but brief readers see in place of the legend.
         hidden: readers who do not see the column.
         bare: readers who see the value without its interval.
     """
@@ -57,7 +57,7 @@ class Column:
     best: bool = False
     place: str = ""
     legend: str = ""
-    note: str = ""
+    notes: tuple[str, ...] = ()
     hidden: tuple[Reader, ...] = ()
     bare: tuple[Reader, ...] = ()
 
@@ -133,9 +133,9 @@ class Table:
         """
         table = self.instead.get(reader, self).columns_for(reader)
         columns, brief = table.columns, reader == "brief"
-        legends = [column.legend for column in columns if brief or not column.note]
+        legends = [column.legend for column in columns if brief or not column.notes]
         legend = "; ".join(filter(None, dict.fromkeys([*legends, table.legend])))
-        about = [] if brief else dict.fromkeys(column.note for column in columns if column.note)
+        about = dict.fromkeys(n for column in columns for n in column.notes if not brief)
         notes = [] if warned else [note for note in table.notes if note.startswith(WARNING)]
         notes += [*about, *(note for note in table.notes if not note.startswith(WARNING))]
         if brief:

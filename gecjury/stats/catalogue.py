@@ -197,11 +197,6 @@ _ENTRIES = (
     Statistic("effect", digits=5),
     Statistic("alarms_per_1000", "per 1,000 tokens", digits=2, better="lower"),
     Statistic("per_thousand", "in 1,000 words", "edits in 1,000 words", digits=1, better="lower"),
-    # Estimates from few labels.
-    Statistic("estimate", words="estimated mean label", better="higher"),
-    Statistic("all_labels", "all labels"),
-    Statistic("labels_alone", "labels alone"),
-    Statistic("metric_alone", "metric alone"),
     Statistic("partner_mass", "partner's mass"),
     Statistic("mean"),
     # Tuned values and chosen candidates.

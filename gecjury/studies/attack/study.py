@@ -130,9 +130,11 @@ _COLUMNS = (
         "higher",
         legend="higher, lower: share of the damaged texts whose sentence score is above, below "
         "that of the undamaged",
-        note="higher, equal, lower: share of the damaged texts whose sentence score is above, at, "
-        "below that of the undamaged; before, after: corpus scores, mean over systems; "
-        "> undamaged, > source: for how many systems the damaged output would rank above",
+        notes=(
+            "higher, equal, lower: share of the damaged texts whose sentence score is above, at, "
+            "below that of the undamaged; before, after: corpus scores, mean over systems; "
+            "> undamaged, > source: for how many systems the damaged output would rank above",
+        ),
     ),
     Column("equal", hidden=("brief",)),
     Column("lower"),

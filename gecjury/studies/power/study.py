@@ -138,7 +138,7 @@ class Power(Study):
             Column("between", legend=between),
             Column("unit"),
             Column("at_hand"),
-            Column("error", place="power", note=errors, hidden=("brief",)),
+            Column("error", place="power", notes=(errors,), hidden=("brief",)),
             Column("observed", hidden=("brief",)),
         ]
 
