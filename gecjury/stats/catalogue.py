@@ -199,15 +199,6 @@ _ENTRIES = (
     Statistic("per_thousand", "in 1,000 words", "edits in 1,000 words", digits=1, better="lower"),
     Statistic("partner_mass", "partner's mass"),
     Statistic("mean"),
-    # Tuned values and chosen candidates.
-    Statistic("spread", "s.d. over folds"),
-    Statistic("swept.figure", "with it", better="higher"),
-    Statistic("swept.default", "with the default", better="higher"),
-    _share("chosen.figure", "its own accuracy"),
-    _share("held_out", "held out"),
-    _share("chosen.default", "as named"),
-    Statistic("inflation", better="lower"),
-    Statistic("gain", better="higher"),
     # Trainings.
     _share("training.accuracy", "in the right order"),
     # Edits, rows of data, and columns of text.
