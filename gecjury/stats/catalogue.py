@@ -202,7 +202,6 @@ _ENTRIES = (
     # Trainings.
     _share("training.accuracy", "in the right order"),
     # Edits, rows of data, and columns of text.
-    Statistic("per_sentence", "edits a sentence"),
     _share("share", "right of all", chance=None),
     _count("failed", "not fulfilled"),
     Statistic("marked", "correction"),
