@@ -188,15 +188,11 @@ _ENTRIES = (
     _p_value("p_next", "p to next"),
     _p_value("p_best", "p to best"),
     Statistic("difference", better="higher"),
-    Statistic("changed", words="share of sentences changed", better="lower", range=(0, 1)),
     Statistic("over-correction", digits=4, better="lower", range=(0, 1)),
     Statistic("under-correction", digits=4, better="lower", range=(0, 1)),
     Statistic("success", digits=4, better="higher", range=(0, 1)),
     Statistic("cost", digits=5),
-    Statistic("attribution", words="share of the score", digits=4),
     Statistic("effect", digits=5),
-    Statistic("alarms_per_1000", "per 1,000 tokens", digits=2, better="lower"),
-    Statistic("per_thousand", "in 1,000 words", "edits in 1,000 words", digits=1, better="lower"),
     Statistic("partner_mass", "partner's mass"),
     Statistic("mean"),
     # Trainings.
@@ -204,7 +200,6 @@ _ENTRIES = (
     # Edits, rows of data, and columns of text.
     _share("share", "right of all", chance=None),
     _count("failed", "not fulfilled"),
-    Statistic("marked", "correction"),
     Statistic("side", " "),
     Statistic("option.meaning", "value: meaning"),
     # Beside the figures.

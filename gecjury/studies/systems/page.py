@@ -51,8 +51,9 @@ class Systems(Result):
     )
 
     def figures(self) -> list[Figure]:
-        """Return the numbers of every system, then the differences."""
-        return [*(f for one in self.rankings for f in one.figures()), *self.differences]
+        """Return the numbers of every system, then the differences and the rest."""
+        of_systems = (figure for one in self.rankings for figure in one.figures())
+        return [*of_systems, *self.differences, *self.numbers]
 
 
 class SystemsStudy(Study):
