@@ -188,19 +188,13 @@ _ENTRIES = (
     _p_value("p_next", "p to next"),
     _p_value("p_best", "p to best"),
     Statistic("difference", better="higher"),
-    Statistic("over-correction", digits=4, better="lower", range=(0, 1)),
-    Statistic("under-correction", digits=4, better="lower", range=(0, 1)),
-    Statistic("success", digits=4, better="higher", range=(0, 1)),
     Statistic("cost", digits=5),
-    Statistic("effect", digits=5),
     Statistic("partner_mass", "partner's mass"),
     Statistic("mean"),
     # Trainings.
     _share("training.accuracy", "in the right order"),
     # Edits, rows of data, and columns of text.
-    _share("share", "right of all", chance=None),
     _count("failed", "not fulfilled"),
-    Statistic("side", " "),
     Statistic("option.meaning", "value: meaning"),
     # Beside the figures.
     _count(

@@ -13,8 +13,8 @@ from gecjury.core.arrays import FloatArray
 from gecjury.report.result import Column, Table
 from gecjury.scoring.by_edit import merged_type, whole_counts
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.choices import TypeLevel
 from gecjury.stats.catalogue import Statistic, register
+from gecjury.stats.choices import TypeLevel
 from gecjury.stats.counts import defined_mean, precision_recall_f
 from gecjury.stats.figure import Figure, figures_about
 

@@ -112,15 +112,16 @@ class Rank(SystemsStudy):
         score = Column("score", interval="ci95", legend=legend)
         if self.aggregate == "corpus":
             score = score_column(scored, legend)
-        # Three intervals would not fit a screen.
         parts = [
-            Column(key, interval=f"{key}_ci95", bare=("brief",))
+            Column(key, interval=f"{key}_ci95", hidden=("brief",))
             for key in ("precision", "recall")
             if any(key in row for row in rows)
         ]
         names = [Column("rank"), Column("system"), Column("metric")]
         certain = certainty(how) if how.over != "none" else []
-        return [*names, replace(score, notes=notes), *certain, *parts]
+        # Three intervals would not fit a screen.
+        bare = [replace(part, interval="", hidden=("verbose", "latex", "tsv")) for part in parts]
+        return [*names, replace(score, notes=notes), *bare, *certain, *parts]
 
     def _tests(self, one: Ranking) -> Record:
         from gecjury.studies.systems.ranking import TEST

@@ -124,8 +124,7 @@ class Score(Study):
         corpus, tables = work.corpus, work.scores()
         asked = self._asked(corpus, tables)
         how = _HOW if 1 < len(corpus) <= _MOST_RESAMPLED else _UNTESTED
-        several = len(corpus.names) > 1
-        rankings = self._ranked(work.scorers, tables, how, tested=several)
+        rankings = self._ranked(work.scorers, tables, how)
         rows = [
             self._row(one, table, place, asked)
             for one, table in zip(rankings, tables, strict=True)
@@ -144,7 +143,7 @@ class Score(Study):
             int(any(table.unanswered for table in tables)),
             language=corpus.language.code,
             title=f"Scores of {', '.join(corpus.names)}",
-            verdict=opening_of(rankings) if several else (),
+            verdict=opening_of(rankings) if len(corpus.names) > 1 else (),
             flat=sentences,
             kicker="scores",
             rankings=rankings,
@@ -156,17 +155,12 @@ class Score(Study):
         )
 
     def _ranked(
-        self,
-        scorers: Sequence[Scorer],
-        tables: Sequence[ScoreTable],
-        how: Resampling,
-        *,
-        tested: bool = True,
+        self, scorers: Sequence[Scorer], tables: Sequence[ScoreTable], how: Resampling
     ) -> tuple[Ranking, ...]:
         from gecjury.studies.systems.ranking import rank_scores
 
         return tuple(
-            rank_scores(scorer, table.settled(), how, self.seed, tested=tested)
+            rank_scores(scorer, table.settled(), how, self.seed, tested=len(table.systems) > 1)
             for scorer, table in zip(scorers, tables, strict=True)
         )
 
