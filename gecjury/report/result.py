@@ -40,6 +40,7 @@ class Result:
         paper: the table that a paper shows, printed alone as LaTeX and Markdown without
             `--verbose`; None to print the other tables.
         flat: the table that programs read as TSV, printed alone; None to print all tables.
+        numbers: the numbers of the result, each with what it is about.
     """
 
     tables: tuple[Table, ...]
@@ -56,6 +57,7 @@ class Result:
     short: tuple[str, ...] = ()
     paper: Table | None = None
     flat: Table | None = None
+    numbers: tuple[Figure, ...] = ()
 
     def table(self, name: str) -> Table:
         """Return the table with a name; if several share it, one with the records of all.
@@ -76,9 +78,9 @@ class Result:
     def figures(self) -> list[Figure]:
         """Return the numbers of the result, each with what it is about.
 
-        `pandas.DataFrame(result.figures())` is a flat table. Empty if a study has no such numbers.
+        `pandas.DataFrame(result.figures())` is a flat table.
         """
-        return []
+        return list(self.numbers)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -153,7 +155,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the main table for a notebook."""
-        table = self.tables[0]
+        table = self.tables[0].columns_for("tsv")
         headings, _, rows = shown_cells(table)
         return html_table(table.title, headings, rows)
 
@@ -177,7 +179,7 @@ def print_result(result: Result, form: str, verbose: bool = False, more: str = "
         # Only JSON has the labels with all settings.
         names = result.short_names() if form == "tsv" else {}
         tables = [result.flat] if result.flat else [t for t in result.tables if t.columns]
-        shown = [table.with_short_names(names) for table in tables]
+        shown = [table.columns_for("tsv").with_short_names(names) for table in tables]
         print_tables(shown, result.document(), form)
         return
     if result.paper is not None and form in ("latex", "markdown") and not verbose:

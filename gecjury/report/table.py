@@ -15,8 +15,8 @@ Record = Mapping[str, Any]
 METRIC_KEYS = ("metric", "measure")
 """Keys under which records name their metric."""
 
-Reader = Literal["brief", "verbose", "latex"]
-"""Who reads a table: people without and with `--verbose`, and papers."""
+Reader = Literal["brief", "verbose", "latex", "tsv"]
+"""Who reads a table: people without and with `--verbose`, papers, and programs."""
 
 Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
 """Sentences by group: a line on each, and its versions by name, with their edits marked."""
@@ -42,6 +42,10 @@ class Column:
         value: computes the cell from a record, if it is not simply the value of a key.
         shaded: whether a page shades the cells by their value.
         best: whether papers show the best value in bold.
+        legend: what the column shows, in a few words.
+        notes: the same in full, which all but brief readers see in place of the legend.
+        hidden: readers who do not see the column.
+        bare: readers who see the value without its interval.
     """
 
     key: str
@@ -52,6 +56,10 @@ class Column:
     shaded: bool = False
     best: bool = False
     place: str = ""
+    legend: str = ""
+    notes: tuple[str, ...] = ()
+    hidden: tuple[Reader, ...] = ()
+    bare: tuple[Reader, ...] = ()
 
     @property
     def title(self) -> str:
@@ -83,9 +91,11 @@ class Table:
         title: shown above the table.
         notes: shown below the table.
         name: key of the records in JSON; empty if JSON has them elsewhere.
-        instead: tables that some readers see instead: with fewer columns or sorted rows.
+        instead: tables that some readers see instead, such as one with sorted rows.
         rules: numbers of the rows that LaTeX separates from the one above by a rule.
-        legend: what signs and headings mean, in one or two lines; shown before the notes.
+        legend: what signs and headings mean, in one or two lines; shown before the notes, after
+            the legends of the columns.
+        crossed: keys of the values of which papers see one column per metric; see `crossed`.
         asked: whether people see the table without `--verbose` although it is not the first one:
             an option asked for it, or it says what is missing.
         gist: what people read below the first table if they do not see this one.
@@ -101,6 +111,17 @@ class Table:
     legend: str = ""
     asked: bool = False
     gist: str = ""
+    crossed: tuple[str, ...] = ()
+
+    def columns_for(self, reader: Reader) -> Table:
+        """Return the table with the columns that a reader sees."""
+        columns = [
+            replace(column, interval="") if reader in column.bare else column
+            for column in self.columns
+            if reader not in column.hidden
+        ]
+        table = replace(self, columns=columns)
+        return crossed(table, *self.crossed) if self.crossed and reader == "latex" else table
 
     def seen_by(self, reader: Reader, gists: Sequence[str] = (), *, warned: bool = False) -> Table:
         """Return the table that a reader sees, with the legend as its first note.
@@ -110,16 +131,18 @@ class Table:
 
         Without `--verbose`, people see at most `MOST_COLUMNS` and `MOST_NOTES`, and no signatures.
         """
-        table = self.instead.get(reader, self)
-        columns = table.columns
+        table = self.instead.get(reader, self).columns_for(reader)
+        columns, brief = table.columns, reader == "brief"
+        legends = [column.legend for column in columns if brief or not column.notes]
+        legend = "; ".join(filter(None, dict.fromkeys([*legends, table.legend])))
+        about = dict.fromkeys(n for column in columns for n in column.notes if not brief)
         notes = [] if warned else [note for note in table.notes if note.startswith(WARNING)]
-        notes += [note for note in table.notes if not note.startswith(WARNING)]
-        if reader == "brief":
+        notes += [*about, *(note for note in table.notes if not note.startswith(WARNING))]
+        if brief:
             signatures = {row.get("signature") for row in self.rows}
             columns = columns if table.asked else columns[:MOST_COLUMNS]
             notes = [*gists, *(note for note in notes if note not in signatures)][:MOST_NOTES]
-        legend = [table.legend] if table.legend else []
-        return replace(table, columns=columns, notes=[*legend, *notes], legend="")
+        return replace(table, columns=columns, notes=[*filter(None, [legend]), *notes], legend="")
 
     def with_short_names(self, names: Mapping[str, str]) -> Table:
         """Return the table with metrics called by their short names.
@@ -135,3 +158,27 @@ class Table:
         notes = [shortly(note, names) for note in self.notes]
         title = shortly(self.title, names)
         return replace(self, columns=columns, rows=rows, title=title, notes=notes)
+
+
+def crossed(table: Table, *keys: str) -> Table:
+    """Return scores of systems as papers show them: one row per system, one column per metric.
+
+    Args:
+        table: a table with the columns `system` and `metric` and those of values.
+        *keys: keys of the values; if a metric has several, each gets a column.
+    """
+    columns = {column.key: column for column in table.columns}
+    heads: dict[str, Column] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for row in table.rows:
+        record = rows.setdefault(row["system"], {"system": row["system"]})
+        for key in (key for key in keys if key in row):
+            column, place = columns[key], f"{row['metric']} {key}"
+            heading = row["metric"] if key == keys[-1] else f"{row['metric']} {column.title}"
+            interval = column.interval and f"{place} {column.interval}"
+            shown = replace(column, key=place, heading=heading, digits=column.places, best=True)
+            heads[place] = replace(shown, interval=interval)
+            record[place] = row[key]
+            if column.interval in row:
+                record[interval] = row[column.interval]
+    return replace(table, columns=[columns["system"], *heads.values()], rows=list(rows.values()))

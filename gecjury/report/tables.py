@@ -496,30 +496,6 @@ def _markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def crossed(table: Table, *keys: str) -> Table:
-    """Return scores of systems as papers show them: one row per system, one column per metric.
-
-    Args:
-        table: a table with the columns `system` and `metric` and those of values.
-        *keys: keys of the values; if a metric has several, each gets a column.
-    """
-    columns = {column.key: column for column in table.columns}
-    heads: dict[str, Column] = {}
-    rows: dict[str, dict[str, Any]] = {}
-    for row in table.rows:
-        record = rows.setdefault(row["system"], {"system": row["system"]})
-        for key in (key for key in keys if key in row):
-            column, place = columns[key], f"{row['metric']} {key}"
-            heading = row["metric"] if key == keys[-1] else f"{row['metric']} {column.title}"
-            interval = column.interval and f"{place} {column.interval}"
-            shown = replace(column, key=place, heading=heading, digits=column.places, best=True)
-            heads[place] = replace(shown, interval=interval)
-            record[place] = row[key]
-            if column.interval in row:
-                record[interval] = row[column.interval]
-    return replace(table, columns=[columns["system"], *heads.values()], rows=list(rows.values()))
-
-
 def _latex(table: Table) -> str:
     """Return a booktabs table."""
     headings, numeric, rows = shown_cells(table)

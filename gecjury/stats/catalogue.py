@@ -1,13 +1,13 @@
 """The catalogue of statistics: what every number of a result is called and means.
 
 Headings of tables, terms on pages, digits, and the words of verdicts are read here. A new statistic
-is a function in `gecjury.stats` and an entry here.
+is a function in `gecjury.stats` and an entry here; one that a single study has is registered by its
+module.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -188,60 +188,13 @@ _ENTRIES = (
     _p_value("p_next", "p to next"),
     _p_value("p_best", "p to best"),
     Statistic("difference", better="higher"),
-    Statistic("changed", words="share of sentences changed", better="lower", range=(0, 1)),
-    Statistic("over-correction", digits=4, better="lower", range=(0, 1)),
-    Statistic("under-correction", digits=4, better="lower", range=(0, 1)),
-    Statistic("success", digits=4, better="higher", range=(0, 1)),
     Statistic("cost", digits=5),
-    Statistic("attribution", words="share of the score", digits=4),
-    Statistic("effect", digits=5),
-    Statistic("alarms_per_1000", "per 1,000 tokens", digits=2, better="lower"),
-    Statistic("per_thousand", "in 1,000 words", "edits in 1,000 words", digits=1, better="lower"),
-    # Estimates from few labels.
-    Statistic("estimate", words="estimated mean label", better="higher"),
-    Statistic("all_labels", "all labels"),
-    Statistic("labels_alone", "labels alone"),
-    Statistic("metric_alone", "metric alone"),
     Statistic("partner_mass", "partner's mass"),
-    # Damaged and made-up texts.
-    Statistic("net", "higher - lower", better="lower", range=(-1, 1)),
-    Statistic("change", "mean change", digits=4, better="lower"),
-    Statistic("before", digits=4),
-    Statistic("after", digits=4),
-    _count("outranks", "> undamaged"),
-    _count("outranks_source", "> source"),
-    _correlation("corpus_pearson", "r corpus", "Pearson r over corpora"),
-    _correlation("corpus_spearman", "ρ corpus", "Spearman ρ over corpora"),
-    _correlation("maege.pearson", "r sent", "Pearson r"),
-    _correlation("maege.kendall", "τ sent", "Kendall τ"),
-    _correlation("kendall_ties_agree", "τ, ties agree", "Kendall τ with ties as agreement"),
-    _share("maege.tied_share", "tied", chance=None),
     Statistic("mean"),
-    Statistic("by_type.error", "±"),
-    # Tuned values and chosen candidates.
-    Statistic("spread", "s.d. over folds"),
-    Statistic("swept.figure", "with it", better="higher"),
-    Statistic("swept.default", "with the default", better="higher"),
-    _share("chosen.figure", "its own accuracy"),
-    _share("held_out", "held out"),
-    _share("chosen.default", "as named"),
-    Statistic("inflation", better="lower"),
-    Statistic("gain", better="higher"),
-    # Sizes of data.
-    Statistic("power.value", "difference", digits=4),
-    Statistic("label", "of"),
-    _count("at_hand", "at hand"),
-    Statistic("power.error", "error there", digits=4),
-    Statistic("observed", digits=4),
     # Trainings.
     _share("training.accuracy", "in the right order"),
     # Edits, rows of data, and columns of text.
-    Statistic("per_sentence", "edits a sentence"),
-    _share("share", "right of all", chance=None),
     _count("failed", "not fulfilled"),
-    Statistic("marked", "correction"),
-    Statistic("side", " "),
-    Statistic("attack.summary", "what it does"),
     Statistic("option.meaning", "value: meaning"),
     # Beside the figures.
     _count(
@@ -259,8 +212,13 @@ _ENTRIES = (
     ),
 )
 
-CATALOGUE: Mapping[str, Statistic] = {entry.key: entry for entry in _ENTRIES}
-"""The entries by key."""
+CATALOGUE = {entry.key: entry for entry in _ENTRIES}
+"""The entries by key: those above, and those that studies register."""
+
+
+def register(*entries: Statistic) -> None:
+    """Add the entries of a study, which only its own tables and figures need."""
+    CATALOGUE.update((entry.key, entry) for entry in entries)
 
 
 def statistic(key: str, place: str = "") -> Statistic:

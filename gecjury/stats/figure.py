@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ class Figure:
         family: the metric's family; `chance` or `humans` for rows that are not metrics.
         system: the system that is scored.
         task: the benchmark or task, if there are several.
+        part: what else the number is about: an error type, a kind of damage, an option's value.
         statistic: its key in the catalogue (`gecjury.stats.catalogue`), such as `pearson`.
         value: NaN if it is not defined.
         low: lower bound of its interval; NaN if there is none.
@@ -38,6 +39,7 @@ class Figure:
     family: str = ""
     system: str = ""
     task: str = ""
+    part: str = ""
     statistic: str
     value: float
     low: float = math.nan
@@ -52,12 +54,32 @@ class Figure:
         return None if math.isnan(self.low) or math.isnan(self.high) else (self.low, self.high)
 
 
-ABOUT = ("human", "metric", "family", "system", "task")
+ABOUT = ("human", "metric", "family", "system", "task", "part")
 """The fields that say what a figure is about, apart from its level."""
 
 
+def figures_about(
+    values: Mapping[str, float], intervals: Mapping[str, tuple[float, float]] = {}, /, **about: Any
+) -> list[Figure]:
+    """Return a figure for each value.
+
+    Args:
+        values: by statistic.
+        intervals: bounds of values, by statistic.
+        **about: the other fields, which all figures share.
+    """
+    none = (math.nan, math.nan)
+    bounds = {key: intervals.get(key, none) for key in values}
+    return [
+        Figure(statistic=key, value=value, low=bounds[key][0], high=bounds[key][1], **about)
+        for key, value in values.items()
+    ]
+
+
 def records(
-    figures: Iterable[Figure], key: Callable[[Figure], str] = lambda figure: figure.statistic
+    figures: Iterable[Figure],
+    key: Callable[[Figure], str] = lambda figure: figure.statistic,
+    names: Mapping[str, str] = {},
 ) -> list[dict[str, Any]]:
     """Return figures as flat records, one for everything that figures are about.
 
@@ -67,6 +89,7 @@ def records(
     Args:
         figures: the figures, in the order of the records.
         key: returns the key of a figure's value; by default its statistic.
+        names: other names for keys; an empty one leaves the entry out.
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for figure in figures:
@@ -77,4 +100,7 @@ def records(
             row[f"{key(figure)}_ci95"] = figure.interval
         if figure.cluster is not None:
             row[f"{figure.level}_cluster"] = figure.cluster
-    return list(rows.values())
+    return [
+        {named: value for entry, value in row.items() if (named := names.get(entry, entry))}
+        for row in rows.values()
+    ]

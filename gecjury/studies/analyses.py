@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,6 +15,8 @@ from gecjury.core.errors import InputError, MissingExtraError, OptionError, inst
 from gecjury.core.settings import option
 from gecjury.corpus.edits import counted_edits
 from gecjury.report.result import Column, Result, Table
+from gecjury.stats.catalogue import Statistic, register
+from gecjury.stats.figure import Figure, figures_about, records
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need
 from gecjury.studies.study import Study, Work
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 Projection = Literal["pca", "tsne"]
 """A method of laying out vectors in the plane."""
+
+register(Statistic("per_sentence", "edits a sentence"), Statistic("lambda", "λ1 = λ2", digits=2))
 
 _COLUMNS = (Column("pearson"), Column("spearman"))
 
@@ -67,11 +71,16 @@ class Analysis(Study):
         return work.corpus.with_systems(self.only) if self.only else work.corpus
 
     def result(
-        self, work: Work, tables: Sequence[Table], draw: Callable[[str], None], **facts: Any
+        self,
+        work: Work,
+        tables: Sequence[Table],
+        figures: Sequence[Figure],
+        draw: Callable[[str], None],
+        **facts: Any,
     ) -> Result:
         """Return the result with the facts that every analysis reports."""
         about = {"analysis": self.kind, "corpus": list(work.inputs)}
-        return Result(tuple(tables), {**about, **facts}, draw=draw)
+        return Result(tuple(tables), {**about, **facts}, draw=draw, numbers=tuple(figures))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,14 +142,18 @@ class EditsPerSentence(Analysis):
         }
         counts = dict(sorted(counts.items(), key=lambda pair: pair[1]))
         means = {name: count / len(corpus) for name, count in counts.items()}
-        rows = [
-            {"system": name, "edits": count, "per_sentence": means[name]}
+        figures = [
+            figure
             for name, count in counts.items()
+            for figure in figures_about(
+                {"edits": count, "per_sentence": means[name]}, system=name, n=len(corpus)
+            )
         ]
         columns = [Column("system"), Column("edits"), Column("per_sentence")]
         return self.result(
             work,
-            [Table(columns, rows, "Edits a sentence", name="rows")],
+            [Table(columns, records(figures), "Edits a sentence", name="rows")],
+            figures,
             partial(bars, list(means), list(means.values()), label="edits a sentence"),
         )
 
@@ -167,19 +180,18 @@ class Scatter(JudgedAnalysis):
 
         corpus = self.corpus(work)
         kind, target = self.human(work)
-        rows, correlations, groups = list[dict[str, Any]](), [], {}
+        figures, correlations, groups = list[Figure](), list[Figure](), {}
         for scorer in work.scorers:
             table = scorer.score_corpus(corpus, work.runtime).settled()
             scores = aggregate_scores("trueskill", table.sentences, table.by_system.score)
             label = table.signature.label
             # The figure shows each metric as a separate cloud of points.
             groups[label] = np.column_stack([target, scores])
-            rows += [
-                {"metric": label, "system": system, "human": human, "score": score}
-                for system, (human, score) in zip(corpus.names, groups[label].tolist(), strict=True)
-            ]
-            r, rho = pearson(target, scores), spearman(target, scores)
-            correlations.append({"metric": label, "pearson": r, "spearman": rho})
+            for system, (human, score) in zip(corpus.names, groups[label].tolist(), strict=True):
+                values = {"human": human, "score": score}
+                figures += figures_about(values, level="score", metric=label, system=system)
+            found = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
+            correlations += figures_about(found, level="system", metric=label)
         names = short_names(groups)
         named = {names[label]: cloud for label, cloud in groups.items()}
         columns = [Column(key) for key in ("metric", "system", "human", "score")]
@@ -188,9 +200,10 @@ class Scatter(JudgedAnalysis):
         return self.result(
             work,
             [
-                Table(columns, rows, f"Human {kind} and metric TrueSkill", name="rows"),
-                Table(short, correlations, name="correlations"),
+                Table(columns, records(figures), f"Human {kind} and metric TrueSkill", name="rows"),
+                Table(short, records(correlations), name="correlations"),
             ],
+            [*figures, *correlations],
             partial(points, named, labels=labels, names=dict.fromkeys(named, corpus.names)),
         )
 
@@ -227,12 +240,15 @@ class Norms(Analysis):
         corpus = self.corpus(work)
         edits, vectors = _metric(self, work).vectors_of(corpus, work.runtime)
         norms = type_norms([short_type(edit.type) for _, _, edit in edits], vectors, self.min_count)
+        figures = [figure for norm in norms for figure in norm.figures()]
+        rows = records(figures, names={"part": "type"})
         columns = [Column("type"), Column("edits"), Column("mean"), Column("stdev")]
         note = f"{len(edits)} edits of {len(corpus.systems)} systems; types with "
         note += f"{self.min_count} or more"
         return self.result(
             work,
-            [Table(columns, [*map(asdict, norms)], "Norms of edit vectors", [note], "rows")],
+            [Table(columns, rows, "Norms of edit vectors", [note], "rows")],
+            figures,
             partial(
                 bars,
                 [norm.type for norm in norms],
@@ -252,6 +268,11 @@ class TypeNorm:
     edits: int
     mean: float
     stdev: float
+
+    def figures(self) -> list[Figure]:
+        """Return the numbers of the type."""
+        values = {"edits": self.edits, "mean": self.mean, "stdev": self.stdev}
+        return figures_about(values, level="norms", part=self.type)
 
 
 def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[TypeNorm]:
@@ -325,6 +346,7 @@ class Map(Norms):
         return self.result(
             work,
             [Table(columns, rows, f"Edit vectors by {self.method}", name="rows")],
+            (),  # Positions are no numbers about something.
             partial(points, groups, labels=(f"{self.method} 1", f"{self.method} 2")),
         )
 
@@ -401,20 +423,27 @@ class Lambda(JudgedAnalysis):
         ]
         r, rho = ([correlate(target, one) for one in scores] for correlate in (pearson, spearman))
         best = best_variant(r, rho)
-        rows = [
-            {"lambda": value, "pearson": r[number], "spearman": rho[number]}
-            for number, value in enumerate(values)
+        about = {"level": "system", "metric": work.scorer.name, "human": kind}
+        figures = [
+            figure
+            for value, *found in zip(values, r, rho, strict=True)
+            for figure in figures_about(
+                {"lambda": value, "pearson": found[0], "spearman": found[1]},
+                part=f"λ1 = λ2 = {value:g}",
+                **about,
+            )
         ]
+        rows = records(figures, names={"part": "", "metric": "", "human": ""})
         note = f"best: λ = {values[best]:g} (r {r[best]:.3f}, ρ {rho[best]:.3f})"
         title = f"{work.name}: UOT-ERRANT by TrueSkill against human {kind}"
-        heading = "λ1 = λ2"
         return self.result(
             work,
-            [Table([Column("lambda", heading, 2), *_COLUMNS], rows, title, [note], "rows")],
+            [Table([Column("lambda"), *_COLUMNS], rows, title, [note], "rows")],
+            figures,
             partial(
                 lines,
                 {"pearson": (values, r), "spearman": (values, rho)},
-                labels=(heading, f"correlation with human {kind}"),
+                labels=("λ1 = λ2", f"correlation with human {kind}"),
             ),
             best=rows[best],
         )

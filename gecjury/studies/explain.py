@@ -27,8 +27,9 @@ from gecjury.corpus.edits import (
     nearest_reference,
 )
 from gecjury.report.result import Column, Result, Table
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import AttributionMethod
-from gecjury.stats.figure import Figure
+from gecjury.stats.figure import Figure, figures_about
 from gecjury.studies.inputs import Inputs, Need, Sentence
 from gecjury.studies.study import Study, Work, function_of
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from gecjury.scoring.by_edit import Explanation, HeatMap
     from gecjury.scoring.scorer import Scorer
     from gecjury.studies.systems.costly import CostlySentence
+
+register(Statistic("attribution", words="share of the score", digits=4))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +150,7 @@ class Explain(Study):
             replace(result, tables=tuple(tables), above=(), verdict=result.opening()),
             Details(
                 kicker="explanation",
-                figures=result.figures(),
+                figures=result.drawn(),
                 sentences={"": sentences},
                 about_sentences=COST if self.worst else "",
                 tables=("Edits", "How edits were matched"),
@@ -215,30 +218,40 @@ class Explanations(Result):
             f"{number(first.cost, 5)} higher; no other sentence costs more.",
         )
 
-    def figures(self) -> list[Figure]:
+    def drawn(self) -> list[Figure]:
         """Return the costs of sentences, or the shares of edits in the score of the only one."""
-        family, figures = self.work.scorer.family, []
+        family, figures = self.work.scorer.family, list[Figure]()
         for sentence, one in self.parts:
             if sentence is not None:
                 place = f"line {sentence.line}"
-                figures.append(
-                    Figure(family=family, system=place, statistic="cost", value=sentence.cost)
-                )
+                figures += figures_about({"cost": sentence.cost}, family=family, system=place)
                 continue
-            for row in one.attribution_rows():
+            for edit, _, value, error in one.shares():
                 # Without sampling there is no error.
-                value, error = row["value"], row["error"] or nan
-                figures.append(
-                    Figure(
-                        family=family,
-                        system=row["edit"],
-                        statistic="attribution",
-                        value=value,
-                        low=value - error,
-                        high=value + error,
-                    )
+                bounds = (value - (error or nan), value + (error or nan))
+                shares = {"attribution": value}
+                figures += figures_about(
+                    shares, {"attribution": bounds}, family=family, system=edit
                 )
         return figures
+
+    def figures(self) -> list[Figure]:
+        """Return the scores by each reference, then the costs or the shares."""
+        scorer = self.work.scorer
+        scores = [
+            figure
+            for sentence, one in self.parts
+            for number, explanation in enumerate(one.explanations, 1)
+            for figure in figures_about(
+                explanation.scores,
+                level="explain",
+                metric=scorer.name,
+                family=scorer.family,
+                system="" if sentence is None else f"line {sentence.line}",
+                part=f"reference {number}",
+            )
+        ]
+        return [*scores, *self.drawn()]
 
 
 @dataclass(frozen=True)
@@ -294,19 +307,23 @@ class Explained:
         nearest = nearest_reference(self.edits, self.reference_edits)
         return self.reference_edits[nearest if self.chosen is None else self.chosen]
 
-    def attribution_rows(self) -> list[dict[str, Any]]:
-        """Return a record for each edit with its share of the score; empty if not requested."""
+    def shares(self) -> list[tuple[str, str, float, float]]:
+        """Return each edit, its type, its share of the score and the error; empty without shares.
+
+        Edits are in the order of the sentence, from left to right.
+        """
         from gecjury.scoring.by_edit import edit_label
 
         shares = self.attribution
         if shares is None:
             return []
-        # Edits are in the order of the sentence, from left to right.
         numbers = zip(shares.edits, shares.values.tolist(), shares.errors.tolist(), strict=True)
-        return [
-            {"edit": edit_label(edit), "type": edit.type, "value": value, "error": error}
-            for edit, value, error in numbers
-        ]
+        return [(edit_label(edit), edit.type, value, error) for edit, value, error in numbers]
+
+    def attribution_rows(self) -> list[dict[str, Any]]:
+        """Return the shares as records."""
+        keys = ("edit", "type", "value", "error")
+        return [dict(zip(keys, share, strict=True)) for share in self.shares()]
 
 
 def check_explained(scorer: Scorer, attribution: AttributionMethod | None = None) -> None:

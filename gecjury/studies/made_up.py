@@ -50,11 +50,6 @@ class ScoredTexts(Generic[PlaceT]):
         return str(self.parts[0][0].signature)
 
     @property
-    def about(self) -> dict[str, str]:
-        """The first entries of a record about the metric."""
-        return {"metric": self.label, "family": self.scorer.family, "signature": self.signature}
-
-    @property
     def seconds(self) -> float:
         """The time that scoring took."""
         return sum(table.seconds for table, _ in self.parts)

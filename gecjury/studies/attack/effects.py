@@ -13,8 +13,20 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import interval
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio
+from gecjury.stats.figure import Figure, figures_about
 from gecjury.studies.attack.perturbations import Perturbation, Victim, perturb
+
+register(
+    Statistic("net", "higher - lower", better="lower", range=(-1, 1)),
+    Statistic("change", "mean change", digits=4, better="lower"),
+    Statistic("before", digits=4),
+    Statistic("after", digits=4),
+    Statistic("outranks", "> undamaged", digits=0),
+    Statistic("outranks_source", "> source", digits=0),
+    Statistic("attack.summary", "what it does"),
+)
 
 _SOURCE = "the source"
 _SAME = 1e-6
@@ -147,6 +159,44 @@ class Effect:
     outranks: int
     outranks_source: int
     verdict: DamageVerdict
+
+    def figures(self, metric: str, family: str) -> list[Figure]:
+        """Return the numbers of the effect on a metric."""
+        values = {
+            "higher": self.higher,
+            "equal": self.equal,
+            "lower": self.lower,
+            "net": self.net,
+            "change": self.change,
+            "compared": self.compared,
+            "unchanged": self.unchanged,
+            "missing": self.missing,
+            "before": self.before,
+            "after": self.after,
+            "outranks": self.outranks,
+            "outranks_source": self.outranks_source,
+        }
+        about = {"metric": metric, "family": family, "part": self.attack}
+        return figures_about(values, {"net": self.net_ci95}, level="attack", **about)
+
+
+def effects_of(
+    parts: Sequence[tuple[ScoreTable, Sequence[Damaged]]],
+    corpus: Corpus,
+    attacks: Sequence[Perturbation],
+    weights: FloatArray,
+) -> list[Effect]:
+    """Return the effect of every kind of damage on a metric.
+
+    Args:
+        parts: the metric's scores of the `attack_corpora`, with the damaged outputs of each.
+        weights: resamples × sentences, how often each sentence occurs in a resample.
+    """
+    pairs = {what.name: list[ScoredPair]() for what in attacks}
+    for table, some in parts:
+        for damaged in some:
+            pairs[damaged.attack].append(scored_pair(table, corpus, damaged))
+    return [effect(name, of_kind, weights) for name, of_kind in pairs.items()]
 
 
 def effect(attack: str, pairs: Sequence[ScoredPair], weights: FloatArray) -> Effect:

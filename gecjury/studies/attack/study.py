@@ -9,7 +9,8 @@ Example:
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.errors import OptionError, nearest
@@ -69,22 +70,22 @@ class Attack(MadeUp["list[Damaged]"]):
         Table `rows` has one record per metric and kind of damage; see `Effect`. Table `attacks`
         describes each perturbation.
         """
-        from gecjury.studies.attack.effects import ScoredPair, effect, scored_pair, summed_up
+        from gecjury.stats.figure import records
+        from gecjury.studies.attack.effects import effects_of, summed_up
 
         corpus, perturbations = work.corpus, self._perturbations(work)
         systems = list(dict.fromkeys(self.victims or corpus.names))
         weights = self.resampled(len(corpus), 1)
         scored = self.scored(work, self.make(work))
-        rows, summaries, missing = [], [], False
-        for one in scored:
-            pairs = {what.name: list[ScoredPair]() for what in perturbations}
-            for table, some in one.parts:
-                for damaged in some:
-                    pairs[damaged.attack].append(scored_pair(table, corpus, damaged))
-            effects = [effect(name, of_kind, weights) for name, of_kind in pairs.items()]
-            rows += [{**one.about, **asdict(made)} for made in effects]
-            summaries.append(f"{one.label} {summed_up(effects, len(systems))}.")
-            missing |= any(made.missing for made in effects)
+        found = [(one, effects_of(one.parts, corpus, perturbations, weights)) for one in scored]
+        pairs = [(one, effect) for one, effects in found for effect in effects]
+        figures = [f for one, e in pairs for f in e.figures(one.label, one.scorer.family)]
+        rows = [
+            {**row, "signature": one.signature, "verdict": effect.verdict}
+            for row, (one, effect) in zip(
+                records(figures, names={"part": "attack"}), pairs, strict=True
+            )
+        ]
         # Damage may move lines on purpose, so remarks on damaged outputs would mislead.
         made_up = {what.name for one in scored for _, some in one.parts for what in some}
         damaged_outputs = tuple(f"system {name}:" for name in made_up)
@@ -93,15 +94,8 @@ class Attack(MadeUp["list[Damaged]"]):
             f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
         )
         about = [*notes, *(one.signature for one in scored)]
-        full = Table(_COLUMNS, rows, title, [_MEANING, *about], "rows")
-        brief = replace(full, columns=_MAIN, notes=about, legend=_SHORT)
-        described = [{"name": what.name, "summary": what.summary} for what in perturbations]
-        columns = [Column("name"), Column("summary", place="attack")]
         return Result(
-            (
-                replace(full, instead={"brief": brief}),
-                Table(columns, described, "Attacks", name="attacks"),
-            ),
+            (Table(_COLUMNS, rows, title, about, "rows"), _described(perturbations)),
             {
                 "inputs": work.inputs,
                 "sentences": len(corpus),
@@ -111,8 +105,9 @@ class Attack(MadeUp["list[Damaged]"]):
                 "seconds": {one.label: one.seconds for one in scored},
             },
             notes,
-            int(missing),
-            verdict=tuple(summaries),
+            int(any(effect.missing for _, effect in pairs)),
+            verdict=tuple(f"{one.label} {summed_up(all_, len(systems))}." for one, all_ in found),
+            numbers=tuple(figures),
         )
 
     def _perturbations(self, work: Work) -> tuple[Perturbation, ...]:
@@ -123,23 +118,31 @@ class Attack(MadeUp["list[Damaged]"]):
         return tuple(one for one in PERTURBATIONS.values() if judged or not one.for_judges)
 
 
-_MEANING = (
-    "higher, equal, lower: share of the damaged texts whose sentence score is above, at, below "
-    "that of the undamaged; before, after: corpus scores, mean over systems; > undamaged, "
-    "> source: for how many systems the damaged output would rank above"
-)
+def _described(perturbations: Sequence[Perturbation]) -> Table:
+    rows = [{"name": what.name, "summary": what.summary} for what in perturbations]
+    columns = [Column("name"), Column("summary", place="attack")]
+    return Table(columns, rows, "Attacks", name="attacks")
+
 
 _COLUMNS = (
-    *map(Column, ("metric", "attack", "higher", "equal", "lower")),
+    *map(Column, ("metric", "attack")),
+    Column(
+        "higher",
+        legend="higher, lower: share of the damaged texts whose sentence score is above, below "
+        "that of the undamaged",
+        notes=(
+            "higher, equal, lower: share of the damaged texts whose sentence score is above, at, "
+            "below that of the undamaged; before, after: corpus scores, mean over systems; "
+            "> undamaged, > source: for how many systems the damaged output would rank above",
+        ),
+    ),
+    Column("equal", hidden=("brief",)),
+    Column("lower"),
     Column("net", interval="net_ci95"),
-    *map(Column, ("change", "before", "after", "outranks", "outranks_source", "verdict")),
+    Column("change"),
+    *(Column(k, hidden=("brief",)) for k in ("before", "after", "outranks", "outranks_source")),
+    Column("verdict"),
 )
-_SHORT = (
-    "higher, lower: share of the damaged texts whose sentence score is above, below that of the "
-    "undamaged"
-)
-_LESS = ("equal", "before", "after", "outranks", "outranks_source")
-_MAIN = tuple(column for column in _COLUMNS if column.key not in _LESS)
 
 
 attack = function_of(Attack)

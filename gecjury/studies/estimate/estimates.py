@@ -15,13 +15,23 @@ from gecjury.core.errors import InputError
 from gecjury.core.wording import listed
 from gecjury.report.verdict import Ranked
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import FEWEST_LABELS
+from gecjury.stats.figure import Figure, figures_about, records
 from gecjury.studies.estimate.labels import Labels
 from gecjury.studies.estimate.prediction_powered import (
     EstimateInterval,
     JudgedOutputs,
     Moments,
     filled,
+)
+
+register(
+    Statistic("estimate", words="estimated mean label", better="higher"),
+    Statistic("all_labels", "all labels"),
+    Statistic("labels_alone", "labels alone"),
+    Statistic("metric_alone", "metric alone"),
+    Statistic("difference.estimate", "first - second"),
 )
 
 _ODD = 3.3  # standard errors; beyond them, labelled outputs were hardly drawn at random
@@ -36,14 +46,20 @@ class Estimated:
         powered: by PPI++.
         alone: by labels alone.
         labelled: number of sources with a label.
-        more: further entries of the record.
+        all_labels: the mean of the labels of all sources; None if all of them are used.
+        metric_alone: the mean score of a system.
+        sources: number of sources with a score of a system.
+        neighbours: whether no system is between the two.
     """
 
     names: tuple[str, ...]
     powered: EstimateInterval
     alone: EstimateInterval
     labelled: int
-    more: dict[str, Any]
+    all_labels: float | None = None
+    metric_alone: EstimateInterval | None = None
+    sources: int | None = None
+    neighbours: bool | None = None
 
     @property
     def worth(self) -> int | None:
@@ -51,20 +67,45 @@ class Estimated:
         gain = self.powered.gain
         return round(self.labelled * gain) if math.isfinite(gain) else None
 
-    def record(self) -> dict[str, Any]:
-        """Return the estimate for JSON."""
-        keys = ("system",) if len(self.names) == 1 else ("first", "second")
-        return {
-            **dict(zip(keys, self.names, strict=True)),
-            "estimate": self.powered.value,
-            "interval": self.powered.bounds,
+    def figures(self, metric: str, family: str) -> list[Figure]:
+        """Return the numbers of the estimate by a metric."""
+        bounded = {"estimate": self.powered, "labels_alone": self.alone}
+        if self.metric_alone is not None:
+            bounded["metric_alone"] = self.metric_alone
+        values = {
+            **{key: one.value for key, one in bounded.items()},
             "error": self.powered.error,
             "weight": self.powered.weight,
-            "labels_alone": self.alone.value,
-            "labels_alone_interval": self.alone.bounds,
             "labelled": self.labelled,
             "worth": self.worth,
-            **self.more,
+            "sources": self.sources,
+            "all_labels": self.all_labels,
+        }
+        return figures_about(
+            {key: value for key, value in values.items() if value is not None},
+            {key: one.bounds for key, one in bounded.items()},
+            level="estimate" if len(self.names) == 1 else "difference",
+            metric=metric,
+            family=family,
+            system=" − ".join(self.names),
+            n=self.labelled,
+        )
+
+    def row(self, metric: str, family: str) -> dict[str, Any]:
+        """Return the record of the estimate for tables and JSON."""
+        names = {f"{key}_ci95": f"{key}_interval" for key in ("labels_alone", "metric_alone")}
+        names["estimate_ci95"] = "interval"
+        if len(self.names) == 1:
+            (row,) = records(self.figures(metric, family), names=names)
+            return {"worth": None, **row}
+        (row,) = records(self.figures(metric, family), names={**names, "system": ""})
+        first, second = self.names
+        return {
+            "worth": None,
+            **row,
+            "first": first,
+            "second": second,
+            "neighbours": self.neighbours,
         }
 
 
@@ -87,15 +128,14 @@ def estimates_of(
         Estimates of systems, and of pairs of them; and remarks for the reader.
     """
 
-    def estimated(
-        names: tuple[str, ...], moments: Moments, known: float, more: dict[str, Any]
-    ) -> Estimated:
+    def estimated(names: tuple[str, ...], moments: Moments, known: float, **more: Any) -> Estimated:
         return Estimated(
             names,
             moments.estimate(confidence),
             moments.alone(confidence),
             int(np.count_nonzero(moments.labelled)),
-            {**more, "all_labels": known} if all_labels else more,
+            known if all_labels else None,
+            **more,
         )
 
     metric, notes = table.signature.label, []
@@ -125,14 +165,14 @@ def estimates_of(
     for system, one in moments.items():
         # With all scores as labels, this is the mean score with its interval.
         scored = Moments.of(JudgedOutputs(predictions[system], predictions[system]))
-        alone = scored.alone(confidence)
-        more = {
-            "metric_alone": alone.value,
-            "metric_alone_interval": alone.bounds,
-            "sources": len(predictions[system]),
-        }
-        names = (table.systems[system],)
-        systems[system] = estimated(names, one, float(known[system]), more)
+        alone, sources = scored.alone(confidence), len(predictions[system])
+        systems[system] = estimated(
+            (table.systems[system],),
+            one,
+            float(known[system]),
+            metric_alone=alone,
+            sources=sources,
+        )
     order = sorted(systems, key=lambda system: -systems[system].powered.value)
     neighbours = set(pairwise(order))
     pairs = [
@@ -140,7 +180,7 @@ def estimates_of(
             (table.systems[one], table.systems[other]),
             Moments.of(outputs[one], outputs[other]),
             float(known[one] - known[other]),
-            {"neighbours": (one, other) in neighbours},
+            neighbours=(one, other) in neighbours,
         )
         for one, other in combinations(order, 2)
     ]

@@ -12,14 +12,15 @@ Example:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import check_needs, option
 from gecjury.core.wording import number
-from gecjury.report.result import Column, Record, Result, Table
+from gecjury.report.result import Column, Reader, Record, Result, Table
 from gecjury.stats.choices import FEWEST_LABELS
 from gecjury.stats.figure import Figure
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs
@@ -80,39 +81,30 @@ class Estimate(Study):
 
         labels, drawn = self._labelled(work)
         tables = work.scores()
-        systems, differences, verdict = list[Record](), list[Record](), []
-        notes = [*labels.warnings]
+        systems, pairs, figures = list[Record](), list[Record](), list[Figure]()
+        verdict, notes = [], [*labels.warnings]
         for scorer, table in zip(work.scorers, tables, strict=True):
-            about = {"metric": table.signature.label, "family": scorer.family}
-            estimates, gaps, remarks = estimates_of(
-                table, labels, drawn, self.confidence, all_labels=self.draw is not None
-            )
-            verdict += verdict_of(table.signature.label, estimates, gaps, self.confidence)
-            signed = {**about, "signature": str(table.signature)}
-            systems += [{**signed, **one.record()} for one in estimates]
-            differences += [{**about, **one.record()} for one in gaps]
+            metric, drew = (table.signature.label, scorer.family), self.draw is not None
+            found = estimates_of(table, labels, drawn, self.confidence, all_labels=drew)
+            estimates, gaps, remarks = found
+            verdict += verdict_of(metric[0], estimates, gaps, self.confidence)
+            signature = {"signature": str(table.signature)}
+            systems += [{**signature, **one.row(*metric)} for one in estimates]
+            pairs += [one.row(*metric) for one in gaps]
+            figures += [figure for one in (*estimates, *gaps) for figure in one.figures(*metric)]
             notes += remarks
         notes = list(dict.fromkeys([*notes, *(n for t in tables for n in t.statistics.notes)]))
-        facts = {
+        facts: dict[str, Any] = {
             "inputs": work.inputs,
             "labels": labels.origin,
             "label": labels.kind,
-            "draw": self.draw,
-            "confidence": self.confidence,
-            "seed": self.seed,
         }
+        facts |= {"draw": self.draw, "confidence": self.confidence, "seed": self.seed}
         title = f"Estimates from few labels{work.named}"
-        about_rows = [*notes, *self._how(labels), *(str(table.signature) for table in tables)]
-        metric = [Column("metric")] * (len(tables) > 1)
-        columns = [*metric, Column("system"), *self._columns("estimate")]
-        more = [Column("labelled"), Column("sources"), Column("error", digits=4), Column("weight")]
-        main = Table(columns, systems, title, about_rows, "rows")
-        verbose = replace(main, columns=[*columns, *more])
-        brief = replace(main, notes=notes, legend=self._legend())
-        shown = [replace(main, instead={"verbose": verbose, "brief": brief})]
-        if differences:
-            columns = [*metric, Column("first"), Column("second"), *self._columns("first - second")]
-            shown.append(_difference_table(Table(columns, differences, name="differences")))
+        columns, about = self._columns(labels, len(tables)), [str(t.signature) for t in tables]
+        shown = [Table(columns, systems, title, [*notes, *about], "rows")]
+        if pairs:
+            shown.append(self._difference_table(pairs, len(tables)))
         return Result(
             tuple(shown),
             facts,
@@ -121,6 +113,7 @@ class Estimate(Study):
             language=work.corpus.language.code,
             title=title,
             verdict=tuple(verdict),
+            numbers=tuple(figures),
         )
 
     def html(self, result: Result) -> str:
@@ -128,29 +121,20 @@ class Estimate(Study):
         # Imported here: most results are never written as a page.
         from gecjury.report.page.listed import Details, result_html
 
-        rows = result.rows()
-        figures = [
-            Figure(
-                metric=row["metric"],
-                family=row["family"],
-                system=row["system"],
-                statistic="estimate",
-                value=row["estimate"],
-                low=row["interval"][0],
-                high=row["interval"][1],
-            )
-            for row in rows
-        ]
-        systems = len({row["system"] for row in rows})
+        of_systems = [figure for figure in result.figures() if figure.level == "estimate"]
+
+        def of(statistic: str) -> list[Figure]:
+            return [figure for figure in of_systems if figure.statistic == statistic]
+
+        systems = len({figure.system for figure in of_systems})
         title = f"Estimates of {systems} system{'s' * (systems != 1)} from few labels"
         facts = (
-            f"{number(max(row['sources'] for row in rows))} sentences",
-            f"up to {number(max(row['labelled'] for row in rows))} labelled",
+            f"{number(max(figure.value for figure in of('sources')))} sentences",
+            f"up to {number(max(figure.value for figure in of('labelled')))} labelled",
             f"labels: {result.facts['labels']}",
         )
-        return result_html(
-            replace(result, title=title), Details(kicker="estimates", facts=facts, figures=figures)
-        )
+        details = Details(kicker="estimates", facts=facts, figures=of("estimate"))
+        return result_html(replace(result, title=title), details)
 
     def _labelled(self, work: Work) -> tuple[Labels, FloatArray]:
         """Return all labels, and those that are used, systems × sentences.
@@ -171,24 +155,28 @@ class Estimate(Study):
             )
         return labels, drawn_labels(labels, self.draw, self.seed)
 
-    def _columns(self, heading: str) -> list[Column]:
-        """Return the columns that systems and differences share."""
-        return [
-            Column("estimate", heading, interval="interval"),
-            *[Column("all_labels")] * (self.draw is not None),
-            Column("labels_alone", interval="labels_alone_interval"),
-            *[Column("metric_alone")] * (heading == "estimate"),
-            Column("worth"),
-        ]
-
-    def _legend(self) -> str:
-        """Return what the columns are, in short."""
-        return (
+    def _columns(self, labels: Labels, metrics: int) -> list[Column]:
+        """Return the columns of systems."""
+        legend = (
             f"estimate: mean label of all outputs; [low, high]: {self.confidence:.0%} over "
             "sources; worth: labelled sources with which labels alone would have the same error"
         )
+        verbose: tuple[Reader, ...] = ("brief", "latex", "tsv")
+        return [
+            *[Column("metric")] * (metrics > 1),
+            Column("system"),
+            Column("estimate", interval="interval", legend=legend, notes=self._how(labels)),
+            *[Column("all_labels")] * (self.draw is not None),
+            Column("labels_alone", interval="labels_alone_interval"),
+            Column("metric_alone"),
+            Column("worth"),
+            Column("labelled", hidden=verbose),
+            Column("sources", hidden=verbose),
+            Column("error", digits=4, hidden=verbose),
+            Column("weight", hidden=verbose),
+        ]
 
-    def _how(self, labels: Labels) -> list[str]:
+    def _how(self, labels: Labels) -> tuple[str, ...]:
         """Return notes on what the figures are."""
         scale = "mean score, on the metric's scale"
         if labels.relative:
@@ -205,15 +193,23 @@ class Estimate(Study):
                 f"all labels: mean of the labels of all sources, of which {self.draw} were drawn "
                 f"(seed {self.seed})"
             )
-        return how
+        return tuple(how)
 
-
-def _difference_table(pairs: Table) -> Table:
-    """Return the table of differences, of which papers show those of neighbours."""
-    pairs = replace(pairs, title="Differences, paired by source")
-    neighbours = [row for row in pairs.rows if row.get("neighbours")]
-    notes = ["neighbours in the order of estimates"] if len(neighbours) < len(pairs.rows) else []
-    return replace(pairs, instead={"latex": replace(pairs, rows=neighbours, notes=notes)})
+    def _difference_table(self, pairs: Sequence[Record], metrics: int) -> Table:
+        """Return the table of differences, of which papers show those of neighbours."""
+        columns = [
+            *[Column("metric")] * (metrics > 1),
+            Column("first"),
+            Column("second"),
+            Column("estimate", interval="interval", place="difference"),
+            *[Column("all_labels")] * (self.draw is not None),
+            Column("labels_alone", interval="labels_alone_interval"),
+            Column("worth"),
+        ]
+        table = Table(columns, pairs, "Differences, paired by source", name="differences")
+        near = [row for row in pairs if row.get("neighbours")]
+        notes = ["neighbours in the order of estimates"] if len(near) < len(pairs) else []
+        return replace(table, instead={"latex": replace(table, rows=near, notes=notes)})
 
 
 estimate = function_of(Estimate)

@@ -10,9 +10,26 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.corpus.edits import Edit
 from gecjury.stats.bootstrap import Interval, figure_interval
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.correlation import pearson_of_sums
 from gecjury.stats.counts import ratio
+from gecjury.stats.figure import Figure, figures_about
 from gecjury.studies.maege.chains import Annotated, Chain
+
+register(
+    *(
+        Statistic(key, heading, words, better="higher", range=(-1, 1), chance=0.0)
+        for key, heading, words in (
+            ("corpus_pearson", "r corpus", "Pearson r over corpora"),
+            ("corpus_spearman", "ρ corpus", "Spearman ρ over corpora"),
+            ("maege.pearson", "r sent", "Pearson r"),
+            ("maege.kendall", "τ sent", "Kendall τ"),
+            ("kendall_ties_agree", "τ, ties agree", "Kendall τ with ties as agreement"),
+        )
+    ),
+    Statistic("maege.tied_share", "tied", better="higher", range=(0, 1)),
+    Statistic("by_type.error", "±"),
+)
 
 # The columns of `chain_sums`.
 _AGREE, _TIED, _DISAGREE, _MISSING, _N, _X, _Y, _XX, _YY, _XY = range(10)
@@ -45,6 +62,24 @@ class Agreement:
     tied_share: float
     unscored_pairs: int
 
+    def figures(self, **about: str) -> list[Figure]:
+        """Return the numbers; `about` says what they are about."""
+        values = {
+            "pearson": self.pearson,
+            "kendall": self.kendall,
+            "kendall_ties_agree": self.kendall_ties_agree,
+            "pairs": self.pairs,
+            "tied": self.tied,
+            "tied_share": self.tied_share,
+            "unscored_pairs": self.unscored_pairs,
+        }
+        intervals = {
+            "pearson": self.pearson_ci95,
+            "kendall": self.kendall_ci95,
+            "kendall_ties_agree": self.kendall_ties_agree_ci95,
+        }
+        return figures_about(values, intervals, level="maege", **about)
+
 
 @dataclass(frozen=True)
 class TypeChange:
@@ -63,6 +98,16 @@ class TypeChange:
     mean: float
     error: float
     missing: int
+
+    def figures(self, **about: str) -> list[Figure]:
+        """Return the numbers; `about` says which metric they are about."""
+        values = {
+            "edits": self.edits,
+            "mean": self.mean,
+            "error": self.error,
+            "missing": self.missing,
+        }
+        return figures_about(values, level="by_type", part=self.type, **about)
 
 
 def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:

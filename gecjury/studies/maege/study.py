@@ -16,13 +16,14 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.report.result import Column, Result, Table
+from gecjury.stats.figure import Figure, figures_about, records
 from gecjury.studies.inputs import Inputs, Need, OptionParser, language_from
 from gecjury.studies.made_up import MadeTexts, MadeUp, notes_of
 from gecjury.studies.maege.chains import MEANS, SourceChoice, annotated, sample
@@ -166,28 +167,37 @@ class Maege(MadeUp["Cells"]):
         weights = self.resampled(len(pool.annotated), 2)
         scored = self.scored(work, pool.made(work.runtime))
         chains = [chain for draw in pool.draws for chain in draw.chains]
-        rows, changes, missing = [], [], False
+        figures, rows, by_type, missing = list[Figure](), [], [], False
         for one in scored:
             scores = pool_scores(one, pool, mean=self.aggregate == "mean")
             missing |= scores.unanswered > 0
+            own = _figures(scores, weights, metric=one.label, family=one.scorer.family)
+            (row,) = records(own)
             more = {"seconds": one.seconds, "missing": scores.unanswered}
-            rows.append({**one.about, **_figures(scores, weights), **more})
+            rows.append({**row, "signature": one.signature, **more})
+            figures += own
             if self.by_type:
                 values = [values for draw in pool.draws for values in scores.of_chains(draw)]
-                changes += [
-                    {"metric": one.label, **asdict(change)}
-                    for change in type_changes(chains, values, weights)
-                ]
+                for change in type_changes(chains, values, weights):
+                    own = change.figures(metric=one.label, family=one.scorer.family)
+                    (row,) = records(own, names={"part": "", "family": ""})
+                    by_type.append({"type": change.type, **row})
+                    figures += own
         notes = notes_of(scored)
         title = f"MAEGE on {work.name}, {len(pool.annotated)} sentences"
         about = [*notes, *self._how(pool), *(one.signature for one in scored)]
-        full = Table((*_COLUMNS, *_MORE), rows, title, about, "rows")
-        tables = [replace(full, instead={"brief": replace(full, columns=_COLUMNS)})]
+        tables = [Table(_COLUMNS, rows, title, about, "rows")]
         if self.by_type:
-            tables.append(Table(_OF_TYPES, changes, _BY_TYPE, name="by_type", asked=True))
-        facts = self._facts(work, pool)
-        language = pool.language.code
-        return Result(tuple(tables), facts, notes, int(missing), (), language, title)
+            tables.append(Table(_OF_TYPES, by_type, _BY_TYPE, name="by_type", asked=True))
+        return Result(
+            tuple(tables),
+            self._facts(work, pool),
+            notes,
+            int(missing),
+            language=pool.language.code,
+            title=title,
+            numbers=tuple(figures),
+        )
 
     def _facts(self, work: Work, pool: TextPool) -> dict[str, Any]:
         """Return what was drawn and how."""
@@ -225,22 +235,23 @@ class Maege(MadeUp["Cells"]):
         ]
 
 
-def _figures(scores: PoolScores, weights: FloatArray) -> dict[str, Any]:
+def _figures(scores: PoolScores, weights: FloatArray, **about: str) -> list[Figure]:
     """Return a metric's agreement with the orders of corpora and of chains."""
     import numpy as np
 
     from gecjury.stats.correlation import pearson, spearman
     from gecjury.studies.maege.measures import agreement, chain_sums
 
-    figures: dict[str, Any] = {}
+    over: dict[str, float] = {}
     for name, correlate in (("pearson", pearson), ("spearman", spearman)):
         values = [correlate(np.array(MEANS), totals) for totals in scores.corpora]
-        figures[f"corpus_{name}"] = float(np.mean(values))
+        over[f"corpus_{name}"] = float(np.mean(values))
         # One seed has no deviation; 0 is shown instead.
-        figures[f"corpus_{name}_sd"] = float(np.std(values, ddof=min(len(values) - 1, 1)))
+        over[f"corpus_{name}_sd"] = float(np.std(values, ddof=min(len(values) - 1, 1)))
     annotated = scores.pool.annotated
     sums = [chain_sums(annotated, d.chains, scores.of_chains(d)) for d in scores.pool.draws]
-    return {**figures, **asdict(agreement(sums, weights))}
+    figures = agreement(sums, weights).figures(**about)
+    return [*figures_about(over, level="maege", **about), *figures]
 
 
 _COLUMNS = (
@@ -249,8 +260,8 @@ _COLUMNS = (
     Column("kendall", interval="kendall_ci95", place="maege"),
     Column("kendall_ties_agree"),
     Column("tied_share", place="maege"),
+    *(Column(key, hidden=("brief",)) for key in ("family", "missing", "seconds")),
 )
-_MORE = tuple(map(Column, ("family", "missing", "seconds")))
 _OF_TYPES = (
     *map(Column, ("metric", "type", "edits", "mean")),
     Column("error", place="by_type"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray, settled
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.scoring.scorer import Scorer
@@ -89,3 +90,39 @@ def _utilities(
         notes.update(dict.fromkeys(statistics.notes))
         table[rows, :most, place] = utility.sentence_scores(statistics).score.T
     return table, list(notes)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate that is chosen for each sentence.
+
+    Attributes:
+        chosen: its index, shape (sentences,).
+        tied: number of sentences in which different texts have the best score.
+        unscored: number of sentences in which no candidate has a score.
+    """
+
+    chosen: IntArray
+    tied: int
+    unscored: int
+
+
+def choose_best(scores: FloatArray, corpus: Corpus) -> Choice:
+    """Choose the candidate with the highest score; the first of several equal ones.
+
+    Args:
+        scores: candidates × sentences, NaN where there is none; if no candidate of a sentence has
+            one, the first of all is chosen.
+        corpus: the candidates.
+    """
+    # Scores are settled, since rounding must not choose among corrections with equal scores.
+    filled = np.nan_to_num(settled(scores), nan=-np.inf)
+    unscored = np.isnan(scores).all(axis=0)
+    top = filled == filled.max(axis=0)
+    versions = [version.lines for version in corpus.systems.values()]
+    # Equal texts of several files are not a tie: the chosen text is the same.
+    tied = sum(
+        len({versions[system][row] for system in np.flatnonzero(top[:, row]).tolist()}) > 1
+        for row in np.flatnonzero(~unscored).tolist()
+    )
+    return Choice(filled.argmax(axis=0), tied, int(unscored.sum()))

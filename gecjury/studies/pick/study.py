@@ -12,6 +12,7 @@ Example:
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -24,9 +25,11 @@ from gecjury.studies.inputs import Files, Inputs
 from gecjury.studies.study import Study, Work, function_of
 
 if TYPE_CHECKING:
-    from gecjury.core.arrays import IntArray
+    from gecjury.core.arrays import FloatArray
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
+    from gecjury.stats.figure import Figure
+    from gecjury.studies.pick.candidates import Choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,75 +95,75 @@ class Pick(Study):
         `chosen`, and how many have `tied` scores or are `unscored`. Table `lines` has one record
         per sentence: the system `chosen`, its `text`, and the `scores` of all systems.
         """
-        import numpy as np
-
-        from gecjury.core.arrays import settled
         from gecjury.corpus.remarks import remarks_on
-        from gecjury.studies.pick.candidates import agreement, metric_scores
+        from gecjury.studies.pick.candidates import agreement, choose_best, metric_scores
 
-        corpus, start = work.corpus, time.perf_counter()
-        if self._utility is None:
-            label, signature, scores, remarks = metric_scores(work.scorer, corpus, work.runtime)
+        corpus, start, scorer = work.corpus, time.perf_counter(), self._utility
+        if scorer is None:
+            scorer = work.scorer
+            label, signature, scores, remarks = metric_scores(scorer, corpus, work.runtime)
         else:
-            label, signature, scores, remarks = agreement(self._utility, corpus, work.runtime)
+            label, signature, scores, remarks = agreement(scorer, corpus, work.runtime)
             remarks += remarks_on(corpus, ())
-        # Scores are settled, since rounding must not choose among corrections with equal scores.
-        filled = np.nan_to_num(settled(scores), nan=-np.inf)
-        # The first of several equal candidates is chosen; if none was scored, the first of all.
-        chosen: IntArray = filled.argmax(axis=0)
+        choice, names = choose_best(scores, corpus), corpus.names
         # Corrections are written as they were given, not as they were read.
         texts = [v.lines if v.text is None else v.text for v in corpus.systems.values()]
-        names, lines = corpus.names, [texts[system][row] for row, system in enumerate(chosen)]
-        unscored = np.isnan(scores).all(axis=0)
-        if missing := int(unscored.sum()):
+        lines = [texts[system][row] for row, system in enumerate(choice.chosen)]
+        if choice.unscored:
             remarks.append(
-                f"{label} scored none of the corrections of {number(missing)} sentences; "
+                f"{label} scored none of the corrections of {number(choice.unscored)} sentences; "
                 f"{names[0]} was used for them"
             )
-        top = filled == filled.max(axis=0)
-        versions = [version.lines for version in corpus.systems.values()]
-        # Equal texts of several files are not a tie: the chosen text is the same.
-        tied = sum(
-            len({versions[system][row] for system in np.flatnonzero(top[:, row]).tolist()}) > 1
-            for row in np.flatnonzero(~unscored).tolist()
-        )
-        counts = np.bincount(chosen, minlength=len(names)).tolist()
-        shares, seconds = dict(zip(names, counts, strict=True)), time.perf_counter() - start
-        method = {
-            "method": label,
-            "signature": signature,
-            "chosen": shares,
-            "tied": tied,
-            "unscored": missing,
-            "seconds": seconds,
-        }
-        records = [
-            {
-                "line": row + 1,
-                "chosen": names[system],
-                "text": text,
-                "scores": dict(zip(names, scores[:, row].tolist(), strict=True)),
-            }
-            for row, (system, text) in enumerate(zip(chosen, lines, strict=True))
-        ]
         if self.output:
             write_text(self.output, lines_text(lines), follow=True)
+        counts = {name: choice.chosen.tolist().count(row) for row, name in enumerate(names)}
+        method = {"method": label, "signature": signature, "chosen": counts, "tied": choice.tied}
+        method |= {"unscored": choice.unscored, "seconds": (seconds := time.perf_counter() - start)}
         notes = tuple(dict.fromkeys(remarks))
-        often = ", ".join(f"{name} {number(count)}" for name, count in shares.items())
+        often = ", ".join(f"{name} {number(count)}" for name, count in counts.items())
         said = (
-            f"{label}: {number(len(lines))} sentences in {seconds:.1f} s; chosen: "
-            f"{often} (among equals, the first file named; {number(tied)} ties of different texts)"
+            f"{label}: {number(len(lines))} sentences in {seconds:.1f} s; chosen: {often} (among "
+            f"equals, the first file named; {number(choice.tied)} ties of different texts)"
         )
-        columns = [Column("line"), Column("chosen"), Column("text")]
         return Result(
-            (Table((), [method], name="rows"), Table(columns, records, name="lines")),
+            (Table((), [method], name="rows"), _lines_table(choice, names, lines, scores)),
             {"sentences": len(corpus)},
             notes,
-            int(missing > 0),
+            int(choice.unscored > 0),
             (*map(as_note, notes), said),
             # Programs read the corrections line by line, so nothing else is printed among them.
             text="" if self.output else lines_text(lines),
+            numbers=_figures(counts, metric=label, family=scorer.family),
         )
+
+
+def _figures(chosen: Mapping[str, int], **about: str) -> tuple[Figure, ...]:
+    """Return for how many sentences each system was chosen."""
+    from gecjury.stats.figure import figures_about
+
+    sentences = sum(chosen.values())
+    return tuple(
+        figure
+        for name, count in chosen.items()
+        for figure in figures_about(
+            {"chosen": count}, level="pick", system=name, n=sentences, **about
+        )
+    )
+
+
+def _lines_table(
+    choice: Choice, names: Sequence[str], lines: Sequence[str], scores: FloatArray
+) -> Table:
+    records = [
+        {
+            "line": row + 1,
+            "chosen": names[system],
+            "text": lines[row],
+            "scores": dict(zip(names, scores[:, row].tolist(), strict=True)),
+        }
+        for row, system in enumerate(choice.chosen)
+    ]
+    return Table([*map(Column, ("line", "chosen", "text"))], records, name="lines")
 
 
 pick = function_of(Pick)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -16,12 +16,22 @@ from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.errors import InputError, OptionError
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import PowerSubject
 from gecjury.stats.correlation import pearsons
 from gecjury.stats.counts import ratio
+from gecjury.stats.figure import Figure, figures_about, records
 from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.resampling import Resampling
 from gecjury.stats.sizes import FEWEST, Quantity, needed, spread
+
+register(
+    Statistic("power.value", "difference", digits=4),
+    Statistic("power.label", "of"),
+    Statistic("at_hand", "at hand", digits=0),
+    Statistic("power.error", "error there", digits=4),
+    Statistic("observed", digits=4),
+)
 
 _DIFFERENCES: dict[PowerSubject, tuple[float, ...]] = {
     "scores": (0.01, 0.02, 0.05),
@@ -36,29 +46,29 @@ class DataNeeded:
     """How much data detects a difference.
 
     Attributes:
-        pairs: number of pairs of systems or metrics; the figures are medians over them.
-        value: the difference to detect.
+        label: the metric, the two metrics, or the view of the judgments.
         unit: what is counted: sentences, judged pairs or systems.
-        observed: the difference at hand, without sign.
-        deviation: c of error = c / √n.
-        error: standard error of the difference at hand.
-        between: 90% by resampling the influences of one pair, or from the 10th to the 90th
-            percentile of pairs.
+        pairs: number of pairs of systems or metrics; the figures are medians over them.
         slope: the exponent by which the error falls, which is assumed to be −0.5.
+        figures: how much is `needed` to detect the difference `value`, with an interval: 90% by
+            resampling the influences of one pair, or from the 10th to the 90th percentile of
+            pairs; how much is `at_hand`, the difference there without sign (`observed`) and its
+            standard `error`; and the `deviation`, c of error = c / √n.
     """
 
     question: PowerSubject
     label: str
-    pairs: int
-    value: float
     unit: str
-    at_hand: int
-    observed: float
-    deviation: float
-    error: float
-    needed: int
-    between: tuple[int, int]
+    pairs: int
     slope: float
+    figures: tuple[Figure, ...]
+
+    def row(self) -> dict[str, Any]:
+        """Return its record for tables and JSON."""
+        about = {"question": self.question, "label": self.label, "unit": self.unit}
+        names = {"needed_ci95": "between", "metric": "", "part": ""}
+        (numbers,) = records(self.figures, names=names)
+        return {**about, **numbers}
 
 
 @dataclass(frozen=True)
@@ -106,20 +116,20 @@ def needs_of(
         low, high = np.nanquantile(c, [0.1, 0.9]).tolist()
     for value in _DIFFERENCES[asked.question]:
         fewest, count, most = (needed(one, value, power, how.level) for one in (low, middle, high))
-        yield DataNeeded(
-            question=asked.question,
-            label=asked.label,
-            pairs=len(quantity.observed),
-            value=value,
-            unit=asked.unit,
-            at_hand=round(at_hand),
-            observed=float(np.nanmedian(np.abs(quantity.observed))),
-            deviation=middle,
-            error=middle / math.sqrt(at_hand),
-            needed=count,
-            between=(fewest, most),
-            slope=slope,
-        )
+        pairs = len(quantity.observed)
+        values = {
+            "pairs": pairs,
+            "value": value,
+            "at_hand": round(at_hand),
+            "observed": float(np.nanmedian(np.abs(quantity.observed))),
+            "deviation": middle,
+            "error": middle / math.sqrt(at_hand),
+            "needed": count,
+            "slope": slope,
+        }
+        about = {"metric": asked.label, "part": f"{asked.question}: {value:g}, {asked.unit}"}
+        figures = figures_about(values, {"needed": (fewest, most)}, level="power", **about)
+        yield DataNeeded(asked.question, asked.label, asked.unit, pairs, slope, tuple(figures))
 
 
 def check_varies(asked: PowerQuestion) -> None:

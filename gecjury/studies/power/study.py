@@ -12,9 +12,8 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.settings import option
@@ -23,9 +22,6 @@ from gecjury.stats.choices import PowerSubject
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs
 from gecjury.studies.study import Study, Work, function_of
-
-if TYPE_CHECKING:
-    from gecjury.studies.power.data_needed import DataNeeded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +77,7 @@ class Power(Study):
     def run(self, work: Work) -> Result:
         """Measure how differences vary, and compute how much data detects them.
 
-        Table `rows` has one record per question, metric and difference, a `DataNeeded`.
+        Table `rows` has one record per question, metric and difference; see `DataNeeded`.
 
         Raises:
             OptionError: the data cannot answer a question, or answer none at all.
@@ -109,39 +105,42 @@ class Power(Study):
             "resamples": self.resampling.resamples,
             "seed": self.seed,
         }
-        meaning, errors, assumed = self._how(needs)
-        title = f"How much data a difference needs{work.named}"
-        full = Table(
-            (*_COLUMNS, *_ERRORS),
-            [asdict(need) for need in needs],
-            title,
-            [*notes, errors, assumed],
-            "rows",
-            legend=meaning,
-        )
-        brief = replace(full, columns=_COLUMNS, notes=[*notes, assumed])
-        return Result((replace(full, instead={"brief": brief}),), facts, notes)
-
-    def _how(self, needs: Sequence[DataNeeded]) -> tuple[str, str, str]:
-        """Return what the figures are: data needed, errors, and what is assumed."""
         slopes = [need.slope for need in needs]
-        return (
-            f"needed: to detect a difference with {self.power:.0%} power at "
-            f"{self.resampling.level:g} (two-sided); between: 90% interval for one pair, 10th to "
-            f"90th percentile of pairs for several (here up to {max(n.pairs for n in needs)})",
-            "error there: standard error of the difference with what is at hand; observed: the "
-            "difference at hand",
+        assumed = (
             f"assumed: errors fall with the square root of the size; measured exponents "
-            f"{min(slopes):.2f} to {max(slopes):.2f} (-0.50 expected)",
+            f"{min(slopes):.2f} to {max(slopes):.2f} (-0.50 expected)"
         )
+        title = f"How much data a difference needs{work.named}"
+        columns = self._columns(max(need.pairs for need in needs))
+        rows = [need.row() for need in needs]
+        figures = tuple(figure for need in needs for figure in need.figures)
+        table = Table(columns, rows, title, [*notes, assumed], "rows")
+        return Result((table,), facts, notes, numbers=figures)
 
-
-_COLUMNS = (
-    *map(Column, ("question", "label")),
-    Column("value", place="power"),
-    *map(Column, ("needed", "between", "unit", "at_hand")),
-)
-_ERRORS = (Column("error", place="power"), Column("observed"))
+    def _columns(self, pairs: int) -> list[Column]:
+        needed = (
+            f"needed: to detect a difference with {self.power:.0%} power at "
+            f"{self.resampling.level:g} (two-sided)"
+        )
+        between = (
+            "between: 90% interval for one pair, 10th to 90th percentile of pairs for several "
+            f"(here up to {pairs})"
+        )
+        errors = (
+            "error there: standard error of the difference with what is at hand; observed: the "
+            "difference at hand"
+        )
+        return [
+            Column("question"),
+            Column("label", place="power"),
+            Column("value", place="power"),
+            Column("needed", legend=needed),
+            Column("between", legend=between),
+            Column("unit"),
+            Column("at_hand"),
+            Column("error", place="power", notes=(errors,), hidden=("brief",)),
+            Column("observed", hidden=("brief",)),
+        ]
 
 
 power = function_of(Power)

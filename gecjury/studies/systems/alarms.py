@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gecjury.core.errors import InputError
 from gecjury.core.settings import option
@@ -26,6 +26,7 @@ from gecjury.studies.study import Work, function_of
 from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
 
 if TYPE_CHECKING:
+    from gecjury.corpus.corpus import Corpus
     from gecjury.studies.systems.good_text import AlarmCounts
 
 
@@ -88,7 +89,6 @@ class Alarms(SystemsStudy):
         """
         from gecjury.extraction.extract import corpus_edits
         from gecjury.studies.systems import good_text
-        from gecjury.studies.systems.ranking import settings_of_tests
 
         corpus = work.corpus
         lines = good_text.good_lines(corpus)
@@ -97,15 +97,7 @@ class Alarms(SystemsStudy):
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
         counts = good_text.AlarmCounts.of(good, counted)
         ranked = counts.ranked(self.resampling, self.seed)
-        first = ranked.systems[0]
-        rows = [
-            {
-                **ranked.row(system),
-                "changed_sentences": counts.changed_by(system.name),
-                "edits": counts.edits_by(system.name),
-            }
-            for system in ranked.systems
-        ]
+        rows = [{**ranked.row(one), **counts.row(one.name)} for one in ranked.systems]
         notes = [*good_text.remarks(corpus, lines), *edits.notes]
         tables = [
             self._main(rows, counts, notes),
@@ -113,29 +105,13 @@ class Alarms(SystemsStudy):
             Table((), good_text.alarm_records(good, lines, counted, counts), name="alarms"),
             Table((), [ranked.significance()], name="significance"),
         ]
-        verdict = opening_of([ranked])
-        if len(ranked.lead.leaders) == 1:
-            verdict += (
-                f"{first.name} changes {number(counts.changed_by(first.name))} of "
-                f"{number(counts.words.size)} good sentences and makes "
-                f"{number(first.numbers[1].value, 1)} edits in 1,000 words.",
-            )
         return Systems(
             tuple(tables),
-            {
-                "sentences": counts.words.size,
-                "words": int(counts.words.sum()),
-                "of_sentences": len(corpus),
-                "good_by": "references" if corpus.references else "file",
-                "uncertainty": {
-                    **settings_of_tests(self.resampling, self.seed),
-                    "correction": "holm",
-                },
-            },
+            self._facts(corpus, counts),
             tuple(notes),
             language=good.language.code,
             title=f"False alarms of {', '.join(good.names)} on good text",
-            verdict=verdict,
+            verdict=(*opening_of([ranked]), *good_text.about_leader(ranked, counts)),
             kicker="false alarms",
             rankings=(ranked,),
             work=replace(work, data=good),
@@ -146,28 +122,40 @@ class Alarms(SystemsStudy):
             ),
         )
 
+    def _facts(self, corpus: Corpus, counts: AlarmCounts) -> dict[str, Any]:
+        from gecjury.studies.systems.ranking import settings_of_tests
+
+        return {
+            "sentences": counts.words.size,
+            "words": int(counts.words.sum()),
+            "of_sentences": len(corpus),
+            "good_by": "references" if corpus.references else "file",
+            "uncertainty": {
+                **settings_of_tests(self.resampling, self.seed),
+                "correction": "holm",
+            },
+        }
+
     def _main(self, rows: Sequence[Record], counts: AlarmCounts, notes: Sequence[str]) -> Table:
-        from gecjury.studies.systems.ranking import CERTAINTY, about_tests
+        from gecjury.studies.systems.ranking import certainty
 
         how = self.resampling
-        columns = [
-            *(Column("system"), Column("changed", interval="ci95"), Column("edits")),
-            Column("per_thousand", interval="per_thousand_ci95"),
-        ]
         legend = f"[low, high]: {how.confidence:.0%}; changed: share of sentences; lower is better"
-        about = [
+        about = (
             "changed: share of sentences that the system changes, Wilson interval; edits in 1,000 "
             "words: words of the good text that contain a letter or digit; [low, high]: "
             f"{how.confidence:.0%} percentile bootstrap over sentences, {how.resamples} "
             f"resamples, seed {self.seed}"
+        )
+        columns = [
+            Column("system"),
+            Column("changed", interval="ci95", legend=legend, notes=(about,)),
+            Column("edits"),
+            Column("per_thousand", interval="per_thousand_ci95"),
+            *(certainty(how, clusters=True) if len(rows) > 1 else ()),
         ]
-        if len(rows) > 1:
-            columns += CERTAINTY
-            legend += f"; ranks, cluster: consistent with tests at {how.level:g}"
-            about.append(about_tests(how))
         size = f"{number(counts.words.size)} sentences, {number(int(counts.words.sum()))} words"
-        table = Table(columns, rows, f"False alarms: {size}", [*about, *notes], "rows")
-        return replace(table, instead={"brief": replace(table, notes=notes, legend=legend)})
+        return Table(columns, rows, f"False alarms: {size}", notes, "rows")
 
 
 alarms = function_of(Alarms)

@@ -18,11 +18,14 @@ from gecjury.scoring.abilities import Explains, ReadsEdits
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import scores_without
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.studies.study import Work
 
 # Most metrics use no edits and should not wait for the import of the extraction.
 if TYPE_CHECKING:
     from gecjury.extraction.extract import CorpusEdits
+
+register(Statistic("marked", "correction"))
 
 _CANDIDATES = 200
 
@@ -48,7 +51,15 @@ class CostlySentence:
 
     def row(self) -> dict[str, Any]:
         """Return its record for tables and JSON."""
-        return dict(vars(self))
+        return {
+            "system": self.system,
+            "metric": self.metric,
+            "line": self.line,
+            "score": self.score,
+            "cost": self.cost,
+            "source": self.source,
+            "marked": self.marked,
+        }
 
     @property
     def about(self) -> str:

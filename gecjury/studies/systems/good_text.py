@@ -12,6 +12,7 @@ import numpy as np
 
 from gecjury.core.arrays import FloatArray, blocks, draw_weights
 from gecjury.core.errors import InputError
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
 from gecjury.corpus.remarks import remarks_on
@@ -20,11 +21,17 @@ from gecjury.report.table import Sentences
 from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.system_tests import SystemTests, mean_pair_tests
 from gecjury.stats.bootstrap import figure_interval, sentence_draws
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.systems.page import USUAL_LEVEL
 from gecjury.studies.systems.ranking import Ranking, ranking
+
+register(
+    Statistic("changed", words="share of sentences changed", better="lower", range=(0, 1)),
+    Statistic("per_thousand", "in 1,000 words", "edits in 1,000 words", digits=1, better="lower"),
+)
 
 _PER = 1000
 
@@ -63,9 +70,10 @@ class AlarmCounts:
         """Return the number of sentences that a system changes."""
         return int(self.changed[self.systems.index(system)].sum())
 
-    def edits_by(self, system: str) -> int:
-        """Return the number of edits that a system makes."""
-        return int(self.edits[self.systems.index(system)].sum())
+    def row(self, system: str) -> dict[str, int]:
+        """Return the numbers of sentences that a system changes, and of its edits."""
+        edits = int(self.edits[self.systems.index(system)].sum())
+        return {"changed_sentences": self.changed_by(system), "edits": edits}
 
     def figures(self, how: Resampling, seed: int) -> dict[str, tuple[Figure, Figure]]:
         """Return the share of changed sentences and the edits in 1,000 words of every system."""
@@ -106,7 +114,18 @@ class AlarmCounts:
         # Shares are negated: fewer alarms are better, but ranks go by the larger score.
         tests = SystemTests.of(-shares, p, how.level)
         rates = [rate.value for _, rate in numbers.values()]
-        return ranking(numbers, tests, how, ties=rates, what="share changed", bounded=True)
+        return ranking(numbers, tests, how, ties=rates, what="share changed")
+
+
+def about_leader(ranked: Ranking, counts: AlarmCounts) -> Iterator[str]:
+    """Yield how often the only leading system changes good text."""
+    if len(ranked.lead.leaders) == 1:
+        first = ranked.systems[0]
+        yield (
+            f"{first.name} changes {number(counts.changed_by(first.name))} of "
+            f"{number(counts.words.size)} good sentences and makes "
+            f"{number(first.numbers[1].value, 1)} edits in 1,000 words."
+        )
 
 
 def good_lines(corpus: Corpus) -> list[int]:

@@ -51,8 +51,9 @@ class Systems(Result):
     )
 
     def figures(self) -> list[Figure]:
-        """Return the numbers of every system, then the differences."""
-        return [*(f for one in self.rankings for f in one.figures()), *self.differences]
+        """Return the numbers of every system, then the differences and the rest."""
+        of_systems = (figure for one in self.rankings for figure in one.figures())
+        return [*of_systems, *self.differences, *self.numbers]
 
 
 class SystemsStudy(Study):
@@ -105,7 +106,11 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
         for system in one.systems
         for figure in system.numbers[: 1 if one.metric else None]
     ]
-    differences = [figure for figure in result.differences if figure.statistic == "difference"]
+    differences = [
+        figure
+        for figure in result.differences
+        if figure.statistic == "difference" and not figure.part
+    ]
     costs = cost_tables([part for table in scored for part in by_type(table, level)])
     shown = replace(
         result,

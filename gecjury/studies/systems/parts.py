@@ -13,8 +13,12 @@ from gecjury.core.arrays import FloatArray
 from gecjury.report.result import Column, Table
 from gecjury.scoring.by_edit import merged_type, whole_counts
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.counts import defined_mean, precision_recall_f
+from gecjury.stats.figure import Figure, figures_about
+
+register(Statistic("alarms_per_1000", "per 1,000 tokens", digits=2, better="lower"))
 
 _ALL_RULES = "all rules"
 
@@ -37,6 +41,12 @@ class PartialScore:
     numbers: dict[str, float | None]
     counts: tuple[float, float, float] = (0, 0, 0)
     cost: float = 0.0
+
+    def figures(self, key: str) -> list[Figure]:
+        """Return the numbers that are defined; `key` names the kind of the part."""
+        values = {name: value for name, value in self.numbers.items() if value is not None}
+        about = {"metric": self.metric, "system": self.system, "part": self.name}
+        return figures_about(values, level=f"by_{key}", **about)
 
     @property
     def shown(self) -> dict[str, float | None]:

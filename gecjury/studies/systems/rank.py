@@ -10,17 +10,21 @@ Example:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.settings import option
-from gecjury.report.result import Column, Reader, Result, Table
-from gecjury.report.tables import crossed
+from gecjury.report.result import Column, Record, Result, Table
 from gecjury.stats.choices import Aggregate
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import Files, Inputs
 from gecjury.studies.study import SCORES, Output, Work, function_of
 from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
+
+if TYPE_CHECKING:
+    from gecjury.scoring.scores import ScoreTable
+    from gecjury.studies.systems.ranking import Ranking
 
 _OFFERED = ("over", "resamples", "confidence", "permutations")
 
@@ -57,96 +61,81 @@ class Rank(SystemsStudy):
         the difference from the next system; None for the last). Table `significance` has all
         p-values.
         """
-        from gecjury.studies.systems.ranking import (
-            CERTAINTY,
-            TEST,
-            about_tests,
-            missing_notes,
-            rank_scores,
-            score_column,
-            settings_of_tests,
-        )
+        from gecjury.studies.systems.ranking import missing_notes, rank_scores, settings_of_tests
 
         how, scored = self.resampling, work.scores()
-        rankings = [
+        rankings = tuple(
             rank_scores(scorer, table.settled(), how, self.seed, self.aggregate)
             for scorer, table in zip(work.scorers, scored, strict=True)
-        ]
+        )
         rows = [
             {"rank": system.rank, "aggregate": self.aggregate, **one.row(system)}
             for one in rankings
             for system in one.systems
         ]
-        significance = [
-            {
-                "metric": one.metric,
-                "test": TEST.replace(" ", "-"),
-                "statistic": self.aggregate,
-                "correction": "holm",
-                "resamples": how.permutations,
-                "clusters": list(one.tests.clusters),
-                **one.significance(),
-            }
-            for one in rankings
-            if one.tests
-        ]
         notes = [*missing_notes(scored), *(note for one in rankings for note in one.notes())]
         notes += dict.fromkeys(note for table in scored for note in table.statistics.notes)
-        signatures = [one.signature for one in rankings]
-        certain = CERTAINTY if how.over != "none" else ()
-        about = list[str]()
-        if certain:
-            drawn = f"{how.resamples} resamples, seed {self.seed}"
-            about += [
-                f"[low, high]: {how.confidence:.0%} percentile bootstrap over sentences, {drawn}",
-                about_tests(how),
-            ]
-        parts = [
-            Column(key, interval=f"{key}_ci95")
-            for key in ("precision", "recall")
-            if any(key in row for row in rows)
-        ]
-        names = [Column("rank"), Column("system"), Column("metric")]
-        scores, about_score = Column("score", interval="ci95"), list[str]()
-        if self.aggregate == "corpus":
-            scores, about_score = score_column(scored)
-        columns = [*names, scores, *certain, *parts]
-        title = f"Ranking by {self.aggregate} score"
-        table = Table(columns, rows, title, [*about, *notes, *signatures], "rows")
-        # Three intervals and the clusters would not fit a screen.
-        bare = [replace(column, interval="") for column in parts]
-        if certain:
-            about_score += [
-                f"[low, high]: {how.confidence:.0%} bootstrap over sentences",
-                f"ranks: consistent with tests at {how.level:g}",
-                "p to next: of the difference from the system below",
-            ]
-        brief = replace(
-            table,
-            columns=[*names, scores, *bare, *(c for c in certain if c.key != "cluster")],
-            notes=notes,
-            legend="; ".join(about_score),
+        main = Table(
+            self._columns(rows, scored),
+            rows,
+            f"Ranking by {self.aggregate} score",
+            [*notes, *(one.signature for one in rankings)],
+            "rows",
+            crossed=("score",),
         )
-        # Papers show one column per metric, without ranks and clusters.
-        alone = replace(table, notes=[*about[:1], *notes, *signatures])
-        instead: dict[Reader, Table] = {"brief": brief, "latex": crossed(alone, "score")}
-        uncertainty = settings_of_tests(how, self.seed) if certain else None
+        tests = [self._tests(one) for one in rankings if one.tests]
+        drawn = how.over != "none"
         return Systems(
-            (
-                replace(table, instead=instead),
-                Table((), significance, name="significance"),
-            ),
-            {"uncertainty": uncertainty},
+            (main, Table((), tests, name="significance")),
+            {"uncertainty": settings_of_tests(how, self.seed) if drawn else None},
             tuple(notes),
             int(any(one.unanswered for one in scored)),
             language=work.corpus.language.code,
             title=f"Ranking of {', '.join(work.corpus.names)}",
             verdict=opening_of(rankings),
             kicker="ranking",
-            rankings=tuple(rankings),
+            rankings=rankings,
             work=work,
             scored=scored,
         )
+
+    def _columns(self, rows: Sequence[Record], scored: Sequence[ScoreTable]) -> list[Column]:
+        from gecjury.studies.systems.ranking import certainty, score_column
+
+        how, legend, notes = self.resampling, "", tuple[str, ...]()
+        if how.over != "none":
+            legend = f"[low, high]: {how.confidence:.0%} bootstrap over sentences"
+            notes = (
+                f"[low, high]: {how.confidence:.0%} percentile bootstrap over sentences, "
+                f"{how.resamples} resamples, seed {self.seed}",
+            )
+        score = Column("score", interval="ci95", legend=legend)
+        if self.aggregate == "corpus":
+            score = score_column(scored, legend)
+        parts = [
+            Column(key, interval=f"{key}_ci95", hidden=("brief",))
+            for key in ("precision", "recall")
+            if any(key in row for row in rows)
+        ]
+        names = [Column("rank"), Column("system"), Column("metric")]
+        certain = certainty(how) if how.over != "none" else []
+        # Three intervals would not fit a screen.
+        bare = [replace(part, interval="", hidden=("verbose", "latex", "tsv")) for part in parts]
+        return [*names, replace(score, notes=notes), *bare, *certain, *parts]
+
+    def _tests(self, one: Ranking) -> Record:
+        from gecjury.studies.systems.ranking import TEST
+
+        assert one.tests is not None
+        return {
+            "metric": one.metric,
+            "test": TEST.replace(" ", "-"),
+            "statistic": self.aggregate,
+            "correction": "holm",
+            "resamples": self.resampling.permutations,
+            "clusters": list(one.tests.clusters),
+            **one.significance(),
+        }
 
 
 rank = function_of(Rank)

@@ -30,7 +30,7 @@ from gecjury.stats.bootstrap import Interval
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.choices import Aggregate
 from gecjury.stats.counts import defined_mean
-from gecjury.stats.figure import Figure
+from gecjury.stats.figure import Figure, records
 from gecjury.stats.resampling import Resampling, check_resamples
 
 _DIGITS = 4
@@ -76,7 +76,6 @@ class Ranking:
         lead: who leads, in words.
         metric: label of the metric; empty if the number is not that of a metric.
         signature: of the scores.
-        bounded: whether the numbers have intervals.
         tests: tests between the systems in the order of the data; None if they were not tested.
         names: the systems in the order of the data.
         dropped: number of resampled numbers that were not defined.
@@ -86,7 +85,6 @@ class Ranking:
     lead: Ranked
     metric: str = ""
     signature: str = ""
-    bounded: bool = False
     tests: SystemTests | None = None
     names: tuple[str, ...] = ()
     dropped: int = 0
@@ -98,15 +96,9 @@ class Ranking:
 
     def row(self, system: System) -> dict[str, Any]:
         """Return the record of a system for tables and JSON."""
-        row: dict[str, Any] = {"system": system.name}
-        if self.metric:
-            row |= {"metric": self.metric, "family": system.numbers[0].family}
-            row["signature"] = self.signature
-        for place, number in enumerate(system.numbers):
-            row[number.statistic] = number.value
-            if self.bounded:
-                bounds = f"{number.statistic}_ci95" if place else "ci95"
-                row[bounds] = [number.low, number.high]
+        names = {f"{system.numbers[0].statistic}_ci95": "ci95", "score_cluster": ""}
+        (row,) = records(system.numbers, names=names)
+        row |= {"signature": self.signature} if self.metric else {}
         if self.tests is not None:
             span = system.rank_range
             row |= {
@@ -270,7 +262,6 @@ def rank_scores(
         metric=table.signature.label,
         signature=str(table.signature),
         directed=scorer.directed,
-        bounded=bounded,
         dropped=dropped,
     )
 
@@ -305,19 +296,21 @@ def missing_notes(tables: Sequence[ScoreTable]) -> Iterator[str]:
             )
 
 
-def score_column(tables: Sequence[ScoreTable]) -> tuple[Column, list[str]]:
-    """Return the column of scores, called F0.5 if every metric has that score, and a legend.
+def score_column(tables: Sequence[ScoreTable], legend: str = "") -> Column:
+    """Return the column of scores, called F0.5 if every metric has that score.
 
     Args:
         tables: scores of the metrics.
+        legend: the end of its legend.
     """
     names = {table.signature.label: _f_score(table) for table in tables}
     heading, *others = dict.fromkeys(names.values())
     if others:
         heading = ""
     known = [f"{name} of {label}" for label, name in names.items() if name]
-    legend = [f"score: {', '.join(known)}"] if known and not heading else []
-    return Column("score", heading=heading, interval="ci95"), legend
+    about = f"score: {', '.join(known)}" if known and not heading else ""
+    legend = "; ".join(filter(None, [about, legend]))
+    return Column("score", heading=heading, interval="ci95", legend=legend)
 
 
 def _f_score(table: ScoreTable) -> str:
@@ -326,17 +319,24 @@ def _f_score(table: ScoreTable) -> str:
     return f"F{float(beta):g}" if beta is not None and table.precision is not None else ""
 
 
-CERTAINTY = (Column("ranks"), Column("cluster"), Column("p_next"))
-"""Columns on how certain the place of a system is."""
+def certainty(how: Resampling, *, clusters: bool = False) -> list[Column]:
+    """Return columns on how certain the place of a system is.
 
-
-def about_tests(how: Resampling) -> str:
-    """Return a note on how the columns of `CERTAINTY` were computed."""
-    return (
+    Args:
+        clusters: whether brief readers see the clusters.
+    """
+    tests = (
         f"ranks, cluster: consistent with paired {TEST} at {how.level:g} after "
         f"Holm's correction over all pairs of systems ({how.permutations} permutations; small p "
         "from a normal curve); p to next: corrected p of the difference from the system below"
     )
+    ranks = f"ranks{', cluster' * clusters}: consistent with tests at {how.level:g}"
+    p_next = "" if clusters else "p to next: of the difference from the system below"
+    return [
+        Column("ranks", legend=ranks, notes=(tests,)),
+        Column("cluster", hidden=() if clusters else ("brief",)),
+        Column("p_next", legend=p_next, notes=(tests,)),
+    ]
 
 
 def settings_of_tests(how: Resampling, seed: int) -> dict[str, Any]:

@@ -9,15 +9,15 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import option
-from gecjury.report.result import Column, Result, Table
-from gecjury.report.tables import audit_tables, crossed
+from gecjury.report.result import Column, Record, Result, Table
+from gecjury.report.tables import audit_tables
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
     from gecjury.studies.systems.parts import PartialScore
+    from gecjury.studies.systems.ranking import Ranking
 
 # Resampling more sentences would take as long as scoring them.
 _MOST_RESAMPLED = 5_000
@@ -117,120 +118,121 @@ class Score(Study):
             OptionError: counts by error type or rule or macro averages are requested, but no
                 metric has them.
         """
-        from gecjury.studies.systems.parts import part_table
-        from gecjury.studies.systems.ranking import (
-            TEST,
-            missing_notes,
-            rank_scores,
-            score_column,
-        )
+        from gecjury.studies.systems.ranking import missing_notes
 
-        size = len(work.corpus)
-        work = self._limited(work)
-        tables = work.scores()
-        asked = self._asked(work.corpus, tables)
-        how = _HOW if 1 < len(work.corpus) <= _MOST_RESAMPLED else _UNTESTED
-        several = len(work.corpus.names) > 1
-        rankings = [
-            rank_scores(scorer, table.settled(), how, self.seed, tested=several)
-            for scorer, table in zip(work.scorers, tables, strict=True)
+        whole, work = work.corpus, self._limited(work)
+        corpus, tables = work.corpus, work.scores()
+        asked = self._asked(corpus, tables)
+        how = _HOW if 1 < len(corpus) <= _MOST_RESAMPLED else _UNTESTED
+        rankings = self._ranked(work.scorers, tables, how)
+        rows = [
+            self._row(one, table, place, asked)
+            for one, table in zip(rankings, tables, strict=True)
+            for place in range(len(table.systems))
         ]
-        rows = []
-        for one, table in zip(rankings, tables, strict=True):
-            systems = {system.name: system for system in one.systems}
-            for place, name in enumerate(table.systems):
-                row = one.row(systems[name])
-                # A metric that only describes outputs has no best system.
-                if one.tests is not None and one.lead.directed:
-                    row["p_best"] = one.p_best(name)
-                if self.sentences:
-                    row["sentences"] = table.sentences[place].tolist()
-                if valid := table.statistics.details.get("valid", {}).get(name):
-                    row["valid"] = valid
-                # JSON has the requested figures in the records, people see them in further tables.
-                for key, parts in asked.items():
-                    own = (
-                        part for part in parts if (part.system, part.metric) == (name, one.metric)
-                    )
-                    if numbers := {part.name: part.numbers for part in own}:
-                        row["macro" if key == "over" else f"by_{key}"] = numbers
-                rows.append(row)
-        remarks = list(missing_notes(tables))
-        remarks += [note for one in tables for note in one.statistics.notes]
-        facts: dict[str, Any] = {}
-        if len(work.corpus) < size:
-            lines = [work.corpus.line(row) for row in range(len(work.corpus))]
-            facts["limit"] = {"sentences": self.limit, "of": size, "lines": lines}
-            limited = f"--limit: {self.limit} of {size} sentences, drawn with seed {self.seed}"
-            remarks.insert(0, limited)
-        notes = tuple(dict.fromkeys(remarks))
-        scores, legend = score_column(tables)
-        columns = [Column("system"), Column("metric"), scores]
-        shares = [key for key in ("precision", "recall") if any(key in row for row in rows)]
-        columns += [Column(key, interval=f"{key}_ci95") for key in shares]
-        if how is _HOW:
-            legend.append("[low, high]: 95% bootstrap over sentences")
-        if any("p_best" in row for row in rows):
-            columns.append(Column("p_best"))
-            legend.append(f"p to best: of the difference from the best system ({TEST}, Holm)")
-        signatures = [one.signature for one in rankings]
-        main = Table(
-            columns, rows, notes=[*signatures, *notes], name="rows", legend="; ".join(legend)
-        )
-        # Papers show the scores alone.
-        of_papers = [c for c in columns if c.key != "p_best"]
-        bare = replace(main, columns=[replace(column, interval="") for column in of_papers])
-        shown = [replace(main, instead={"latex": crossed(bare, *shares, "score")})]
-        sentences = _sentence_table(tables, work.corpus) if self.sentences else None
-        if sentences is not None:
-            shown.append(replace(sentences, asked=True))
-        shown += [replace(part_table(key, parts), asked=True) for key, parts in asked.items()]
-        audited = audit_tables(list(tables))
-        if self.audit and not audited:
-            raise OptionError(_WITHOUT["audit"])
-        shown += [replace(audit, asked=self.audit) for audit in audited]
-        if self.worst:
-            from gecjury.studies.systems.costly import costly_sentences, costly_table
-
-            worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
-            costly = costly_table([sentence.row() for sentence in worst])
-            shown.append(replace(costly, asked=True))
-        audits = {
-            str(table.signature): table.statistics.details["audit"]["members"]
-            for table in tables
-            if "audit" in table.statistics.details
-        }
+        facts, limited = self._limits(whole, corpus)
+        remarks = (note for one in tables for note in one.statistics.notes)
+        notes = tuple(dict.fromkeys([*limited, *missing_notes(tables), *remarks]))
+        about = [*(one.signature for one in rankings), *notes]
+        main = _main_table(rows, tables, about, bounded=how is _HOW)
+        sentences = _sentence_table(tables, corpus) if self.sentences else None
         return Systems(
-            tuple(shown),
-            facts | ({"audits": audits} if audits else {}),
+            (main, *filter(None, [sentences]), *self._further(work, tables, asked)),
+            facts | _audits(tables),
             notes,
             int(any(table.unanswered for table in tables)),
-            language=work.corpus.language.code,
-            title=f"Scores of {', '.join(work.corpus.names)}",
-            verdict=opening_of(rankings) if several else (),
+            language=corpus.language.code,
+            title=f"Scores of {', '.join(corpus.names)}",
+            verdict=opening_of(rankings) if len(corpus.names) > 1 else (),
             flat=sentences,
             kicker="scores",
-            rankings=tuple(rankings),
+            rankings=rankings,
             work=work,
             scored=tables,
+            numbers=tuple(
+                figure for key, of in asked.items() for part in of for figure in part.figures(key)
+            ),
         )
+
+    def _ranked(
+        self, scorers: Sequence[Scorer], tables: Sequence[ScoreTable], how: Resampling
+    ) -> tuple[Ranking, ...]:
+        from gecjury.studies.systems.ranking import rank_scores
+
+        return tuple(
+            rank_scores(scorer, table.settled(), how, self.seed, tested=len(table.systems) > 1)
+            for scorer, table in zip(scorers, tables, strict=True)
+        )
+
+    def _row(
+        self,
+        one: Ranking,
+        table: ScoreTable,
+        place: int,
+        asked: Mapping[str, Sequence[PartialScore]],
+    ) -> dict[str, Any]:
+        """Return the record of a system by a metric, with the further figures."""
+        name = table.systems[place]
+        (system,) = (system for system in one.systems if system.name == name)
+        row = one.row(system)
+        # A metric that only describes outputs has no best system.
+        if one.tests is not None and one.lead.directed:
+            row["p_best"] = one.p_best(name)
+        if self.sentences:
+            row["sentences"] = table.sentences[place].tolist()
+        if valid := table.statistics.details.get("valid", {}).get(name):
+            row["valid"] = valid
+        # JSON has the requested figures in the records, people see them in further tables.
+        for key, parts in asked.items():
+            own = (part for part in parts if (part.system, part.metric) == (name, one.metric))
+            if numbers := {part.name: part.numbers for part in own}:
+                row["macro" if key == "over" else f"by_{key}"] = numbers
+        return row
+
+    def _limits(self, whole: Corpus, drawn: Corpus) -> tuple[dict[str, Any], list[str]]:
+        """Return the lines that were scored, and a note, if sentences were drawn."""
+        if len(drawn) == len(whole):
+            return {}, []
+        lines = [drawn.line(row) for row in range(len(drawn))]
+        note = f"--limit: {self.limit} of {len(whole)} sentences, drawn with seed {self.seed}"
+        return {"limit": {"sentences": self.limit, "of": len(whole), "lines": lines}}, [note]
+
+    def _further(
+        self,
+        work: Work,
+        tables: Sequence[ScoreTable],
+        asked: Mapping[str, Sequence[PartialScore]],
+    ) -> Iterator[Table]:
+        """Yield the tables after that of sentences: parts of the scores, audits, costs.
+
+        Raises:
+            OptionError: an audit is requested, but no metric has one.
+        """
+        from gecjury.studies.systems.costly import costly_sentences, costly_table
+        from gecjury.studies.systems.parts import part_table
+
+        for key, parts in asked.items():
+            yield replace(part_table(key, parts), asked=True)
+        audited = audit_tables(tables)
+        if self.audit and not audited:
+            raise OptionError(_WITHOUT["audit"])
+        for audit in audited:
+            yield replace(audit, asked=self.audit)
+        if self.worst:
+            worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
+            yield replace(costly_table([sentence.row() for sentence in worst]), asked=True)
 
     def html(self, result: Result) -> str:
         """Return scores as one page: who leads, intervals, error types, sentences that cost most.
 
         The page has tests, error types and costly sentences whether or not they were asked for.
         """
-        from gecjury.studies.systems.ranking import rank_scores
-
         assert isinstance(result, Systems)
         points = len(result.work.corpus)
         if points > _MOST_RESAMPLED:
             with suppress(OptionError):
                 check_resamples(_HOW.resamples, points)
-                rankings = tuple(
-                    rank_scores(scorer, table.settled(), _HOW, self.seed)
-                    for scorer, table in zip(result.work.scorers, result.scored, strict=True)
-                )
+                rankings = self._ranked(result.work.scorers, result.scored, _HOW)
                 result = replace(result, rankings=rankings, verdict=())
         return page_of(result, self.by_type or USUAL_LEVEL, self.worst or USUAL_WORST)
 
@@ -270,6 +272,37 @@ _WITHOUT = {
 }
 
 
+def _audits(tables: Sequence[ScoreTable]) -> dict[str, Any]:
+    """Return the audits of judges for JSON, by signature."""
+    audits = {
+        str(table.signature): table.statistics.details["audit"]["members"]
+        for table in tables
+        if "audit" in table.statistics.details
+    }
+    return {"audits": audits} if audits else {}
+
+
+def _main_table(
+    rows: Sequence[Record], tables: Sequence[ScoreTable], notes: Sequence[str], *, bounded: bool
+) -> Table:
+    """Return the table of scores, of which papers see the scores alone."""
+    from gecjury.studies.systems.ranking import TEST, score_column
+
+    legend = "[low, high]: 95% bootstrap over sentences" if bounded else ""
+    best = f"p to best: of the difference from the best system ({TEST}, Holm)"
+    parts = [key for key in ("precision", "recall") if any(key in row for row in rows)]
+    columns = [
+        Column("system"),
+        Column("metric"),
+        replace(score_column(tables, legend), bare=("latex",)),
+        *(Column(key, interval=f"{key}_ci95", bare=("latex",)) for key in parts),
+        Column("p_best", legend=best, hidden=("latex",)),
+    ]
+    if not any("p_best" in row for row in rows):
+        del columns[-1]
+    return Table(columns, rows, notes=notes, name="rows", crossed=(*parts, "score"))
+
+
 def _sentence_table(tables: Sequence[ScoreTable], corpus: Corpus) -> Table:
     # A system may be called `line` or `metric`; its column then needs another name.
     systems = tables[0].systems
@@ -284,7 +317,7 @@ def _sentence_table(tables: Sequence[ScoreTable], corpus: Corpus) -> Table:
         for row, scores in enumerate(table.sentences.T.tolist())
     ]
     columns = [Column("line"), Column("metric"), *(Column(key, digits=4) for key in keys)]
-    return Table(columns, rows, "Sentence scores")
+    return Table(columns, rows, "Sentence scores", asked=True)
 
 
 score = function_of(Score)

@@ -24,9 +24,19 @@ from gecjury.report.verdict import Ranked
 from gecjury.scoring.options import parse
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, group_counts, interval
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio
+from gecjury.stats.figure import Figure, figures_about
 from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.resampling import Resampling
+
+register(
+    Statistic("chosen.figure", "its own accuracy", better="higher", range=(0, 1)),
+    Statistic("held_out", "held out", better="higher", range=(0, 1)),
+    Statistic("chosen.default", "as named", better="higher", range=(0, 1)),
+    Statistic("inflation", better="lower"),
+    Statistic("gain", better="higher"),
+)
 
 _SAME = 1e-12  # accuracies that differ by less are equal
 
@@ -167,6 +177,17 @@ class Candidate:
     chosen: int
     missing: int
 
+    def figures(self, **about: str) -> list[Figure]:
+        """Return its numbers; `about` says on which benchmark."""
+        values = {
+            "accuracy": self.accuracy,
+            "difference": self.difference,
+            "chosen": self.chosen,
+            "missing": self.missing,
+        }
+        intervals = {"accuracy": self.accuracy_ci95, "difference": self.difference_ci95}
+        return figures_about(values, intervals, level="candidates", metric=self.metric, **about)
+
 
 @dataclass(frozen=True)
 class HeldOut:
@@ -191,6 +212,20 @@ class HeldOut:
     default: float
     gain: float
     gain_ci95: Interval
+
+    def figures(self, **about: str) -> list[Figure]:
+        """Return its numbers; `about` says on which benchmark."""
+        values = {
+            "candidates": self.candidates,
+            "folds": self.folds,
+            "figure": self.figure,
+            "held_out": self.held_out,
+            "inflation": self.inflation,
+            "default": self.default,
+            "gain": self.gain,
+        }
+        interval = {"gain": self.gain_ci95}
+        return figures_about(values, interval, level="held_out", metric=self.best, **about)
 
 
 def choose(
@@ -287,21 +322,16 @@ def verdict(choice: HeldOut, default: str) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True)
-class Tested:
-    """The accuracy of the chosen metric and of the default on another benchmark."""
-
-    benchmark: str
-    human: View
-    figure: float
-    default: float
-    difference: float
-    difference_ci95: Interval
-
-
-def tested(agreed: Agreements, benchmark: Benchmark, seed: int) -> Tested:
+def tested(agreed: Agreements, benchmark: Benchmark, seed: int, metric: str) -> list[Figure]:
     """Compare the chosen metric, the second, with the default on a benchmark."""
     default, figure = agreed.accuracies().tolist()
     drawn = agreed.drawn(seed)
     bounds = _interval(drawn[1] - drawn[0], figure - default)
-    return Tested(benchmark.name, benchmark.view, figure, default, figure - default, bounds)
+    return figures_about(
+        {"figure": figure, "default": default, "difference": figure - default},
+        {"difference": bounds},
+        level="elsewhere",
+        metric=metric,
+        task=benchmark.name,
+        human=benchmark.view,
+    )

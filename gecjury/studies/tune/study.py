@@ -10,7 +10,9 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -21,6 +23,7 @@ from gecjury.core.settings import check_needs, option
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.choices import Aggregate
+from gecjury.stats.figure import Figure, records
 from gecjury.studies.inputs import Inputs, Need, OneBenchmark
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 
@@ -199,21 +202,18 @@ what to tune:
         draws = trial.fold_draws(len(benchmark.corpus), folds, self.seed)
         judged = trial.JudgmentScale(study, benchmark.view, draws)
         optima = trial.optima_of(grid, trial.trial_of(grid, judged, work.runtime))
-        rows = [
-            {**row, "spread": one.spread, "optima": one.optima} if grid.single else row
-            for one, row in zip(optima, trial.tried(grid, optima, study, work.runtime), strict=True)
-        ]
-        elsewhere = []
+        tried = partial(trial.tried, grid, optima, runtime=work.runtime, metric=masked(what))
+        found, elsewhere = tried(study, spread=grid.single), list[list[Figure]]()
+        names = {"part": "measure", "metric": "", "task": "", "human": ""}
+        rows = records(found, names=names)
+        if grid.single:
+            rows = [{**r, "optima": one.optima} for r, one in zip(rows, optima, strict=True)]
         for other in others:
             grid.base.check(other.corpus)
-            place = {"benchmark": other.name, "human": other.view}
-            elsewhere += [
-                {**place, **row}
-                for row in trial.tried(grid, optima, how._judged(other), work.runtime)
-            ]
+            elsewhere.append(tried(how._judged(other)))
         default = grid.record(grid.default)
         columns = [Column("measure"), *(Column(key, digits=2) for key in default)]
-        spread_column = [Column("spread")] if grid.single else []
+        spread = [Column("spread")] if grid.single else []
         compared = [Column(key, place="swept") for key in ("figure", "default")]
         there = [Column("benchmark"), Column("human"), *columns, *compared] if elsewhere else []
         values = "the optimum on all sentences"
@@ -238,8 +238,11 @@ what to tune:
             "folds": folds,
         }
         title = f"{masked(what)} on {work.name or benchmark.name}"
-        main = Table([*columns, *spread_column, *compared], rows, title, notes, "found")
-        return Result((main, Table(there, elsewhere)), facts)
+        main = Table([*columns, *spread, *compared], rows, title, notes, "found")
+        names = {"part": "measure", "metric": "", "task": "benchmark"}
+        rows = [row for figures in elsewhere for row in records(figures, names=names)]
+        numbers = (*found, *chain(*elsewhere))
+        return Result((main, Table(there, rows)), facts, numbers=numbers)
 
     def _candidates(self, what: str) -> list[Scorer]:
         """Return the metric as named and the candidates, without duplicates.
@@ -280,11 +283,11 @@ what to tune:
         labels = [table.signature.label for table in tables]
         candidates, choice = choose(agreed, labels, _FOLDS, self.seed)
         pair = [scorers[0], scorers[labels.index(choice.best)]]
-        elsewhere, unanswered = [], any(table.unanswered for table in tables)
+        elsewhere, unanswered = list[list[Figure]](), any(table.unanswered for table in tables)
         for other in others:
-            there, of_pair = agreed_on(other, pair)
+            agreed_there, of_pair = agreed_on(other, pair)
             unanswered |= any(table.unanswered for table in of_pair)
-            elsewhere.append(asdict(tested(there, other, self.seed)))
+            elsewhere.append(tested(agreed_there, other, self.seed, choice.best))
         notes = [
             f"accuracy over {agreed.pairs.sum():.0f} decided pairs of {len(agreed.pairs)} sources; "
             "ties and pairs without a score count half",
@@ -293,16 +296,23 @@ what to tune:
             f"chosen: for how many of {_FOLDS} folds (seed {self.seed}) it was best on all others",
         ]
         title = f"Candidates on {work.name or benchmark.name}"
-        rows = [asdict(candidate) for candidate in candidates]
+        where = {"task": benchmark.name, "human": benchmark.view}
+        figures = [figure for one in candidates for figure in one.figures(**where)]
+        rows = records(figures, names={"task": "", "human": ""})
+        held_out = choice.figures(**where)
+        worth = records(held_out, names={"task": "", "human": "", "metric": "best"})
+        names = {"task": "benchmark", "metric": ""}
+        there = [row for of_one in elsewhere for row in records(of_one, names=names)]
         return Result(
             (
                 Table(_CANDIDATES, rows, title, notes, "candidates"),
-                Table(_HELD_OUT, [asdict(choice)], "Choosing among them", name="held_out"),
-                Table(_TESTED if elsewhere else (), elsewhere),
+                Table(_HELD_OUT, worth, "Choosing among them", name="held_out"),
+                Table(_TESTED if elsewhere else (), there),
             ),
             {"folds": _FOLDS, "signatures": [str(table.signature) for table in tables]},
             status=int(unanswered),
             verdict=verdict(choice, labels[0]),
+            numbers=(*figures, *held_out, *chain(*elsewhere)),
         )
 
     def _judged(self, benchmark: Benchmark) -> metaeval.MetaEvaluation:

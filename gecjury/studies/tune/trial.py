@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,16 @@ from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer, score_options
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.figure import Figure, figures_about
 from gecjury.stats.ranking import aggregate_scores
+
+register(
+    Statistic("spread", "s.d. over folds"),
+    Statistic("swept.figure", "with it", better="higher"),
+    Statistic("swept.default", "with the default", better="higher"),
+)
 
 MEASURES = ("pearson", "spearman", "accuracy")
 """The first two are computed over systems, accuracy over judged pairs (ties of the metric count one
@@ -362,17 +370,30 @@ def best_points(grid: Grid, trial: Trial, measure: str) -> FloatArray:
 
 
 def tried(
-    grid: Grid, optima: Sequence[Optimum], study: MetaEvaluation, runtime: Runtime
-) -> list[dict[str, Any]]:
-    """Return records of the values found, with their figures and those of the default."""
+    grid: Grid,
+    optima: Sequence[Optimum],
+    study: MetaEvaluation,
+    runtime: Runtime,
+    *,
+    metric: str,
+    spread: bool = False,
+) -> list[Figure]:
+    """Return the values found by each measure, with its figures with them and with the default.
+
+    Args:
+        metric: what was tuned.
+        spread: whether to return also how much the values vary over the draws.
+    """
+    about = {"metric": metric, "task": study.benchmark.name, "human": study.benchmark.view}
     scorers = [grid.base, *(one.scorer for one in optima)]
     usual, *figures = measured(scorers, JudgmentScale(study, study.benchmark.view), runtime).whole
-    rows = []
+    found = []
     for one, row in zip(optima, figures, strict=True):
         number = MEASURES.index(one.measure)
-        compared = {"figure": float(row[number]), "default": float(usual[number])}
-        rows.append({"measure": one.measure, **one.values, **compared})
-    return rows
+        values = {**one.values, "figure": float(row[number]), "default": float(usual[number])}
+        values |= {"spread": one.spread} if spread else {}
+        found += figures_about(values, level="tune", part=one.measure, **about)
+    return found
 
 
 def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:

@@ -13,9 +13,9 @@ import pytest
 
 from gecjury.core.wording import width
 from gecjury.report.result import Column, Result, Table, print_result
+from gecjury.report.table import crossed
 from gecjury.report.tables import (
     audit_table,
-    crossed,
     print_table,
     print_tables,
     records_text,

@@ -17,9 +17,12 @@ from gecjury.scoring.abilities import ReadsEdits
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import scores_without
+from gecjury.stats.catalogue import Statistic, register
 
 Move = Literal["kept", "came", "went"]
 """Edits that both systems make, that only the NEW one makes, or that only the OLD one made."""
+
+register(Statistic("share", "right of all", better="higher", range=(0, 1)))
 
 _CANDIDATES = 200  # sentences whose effect on the difference is computed
 
@@ -39,6 +42,16 @@ class EditChange:
     type: str
     move: Move
     right: bool | None
+
+    def row(self) -> dict[str, Any]:
+        """Return its record for JSON."""
+        return {
+            "line": self.line,
+            "edit": self.edit,
+            "type": self.type,
+            "move": self.move,
+            "right": self.right,
+        }
 
 
 def totals(changes: Sequence[EditChange]) -> list[dict[str, Any]]:
@@ -157,7 +170,16 @@ class MovedSentence:
 
     def row(self) -> dict[str, Any]:
         """Return its record for JSON."""
-        return dict(vars(self))
+        return {
+            "metric": self.metric,
+            "line": self.line,
+            "effect": self.effect,
+            "old": self.old,
+            "new": self.new,
+            "source": self.source,
+            "old_marked": self.old_marked,
+            "new_marked": self.new_marked,
+        }
 
 
 def moved_sentences(

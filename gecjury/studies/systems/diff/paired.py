@@ -5,9 +5,9 @@ Row 0 of every array is the OLD system, row 1 the NEW one; a difference is NEW m
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import SystemTests, pair_tests
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.counts import precision_recall_f, ratio
-from gecjury.stats.figure import Figure
+from gecjury.stats.figure import Figure, figures_about
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.systems.ranking import Ranking, rank_scores
@@ -35,6 +36,12 @@ RATES: Mapping[str, str] = {
     "exactly as one of them does",
 }
 """Rates by name, with their meaning."""
+
+register(
+    Statistic("over-correction", digits=4, better="lower", range=(0, 1)),
+    Statistic("under-correction", digits=4, better="lower", range=(0, 1)),
+    Statistic("success", digits=4, better="higher", range=(0, 1)),
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,9 @@ class Paired:
         """NEW minus OLD."""
         return self.new - self.old
 
-    def figures(self, metric: str, old: str, new: str, *, rate: bool) -> Iterator[Figure]:
+    def figures(
+        self, metric: str, old: str, new: str, *, rate: bool = False, part: str = ""
+    ) -> Iterator[Figure]:
         """Yield the difference and its p, after the values of a rate.
 
         Args:
@@ -70,29 +79,14 @@ class Paired:
             old: name of the OLD system.
             new: name of the NEW system.
             rate: whether it is a rate; the values of a metric are figures of its ranking.
+            part: the error type, if it is the figure of one.
         """
-        low, high = self.interval
-        for name, value in ((old, self.old), (new, self.new)) if rate else ():
-            yield Figure(
-                level="score",
-                metric=metric,
-                system=name,
-                statistic=metric,
-                value=value,
-                n=self.sentences,
-            )
-        difference = Figure(
-            level="score",
-            metric=metric,
-            system=f"{new} − {old}",
-            statistic="difference",
-            value=self.difference,
-            low=low,
-            high=high,
-            n=self.sentences,
-        )
-        yield difference
-        yield replace(difference, statistic="p", value=self.p, low=math.nan, high=math.nan)
+        about = partial(figures_about, level="score", metric=metric, part=part, n=self.sentences)
+        if rate:
+            yield from about({metric: self.old}, system=old)
+            yield from about({metric: self.new}, system=new)
+        values = {"difference": self.difference, "p": self.p}
+        yield from about(values, {"difference": self.interval}, system=f"{new} − {old}")
 
     def row(self) -> dict[str, Any]:
         """Return the figure as a plain record."""

@@ -14,7 +14,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -30,8 +30,11 @@ from gecjury.studies.systems.page import Systems, SystemsStudy
 
 if TYPE_CHECKING:
     from gecjury.scoring.scores import Plan, ScoreTable
+    from gecjury.stats.figure import Figure
+    from gecjury.studies.systems.diff.edited import EditChange, MovedSentence
     from gecjury.studies.systems.diff.gate import Gate
     from gecjury.studies.systems.diff.paired import Paired
+    from gecjury.studies.systems.diff.tables import TypeDifference
 
 TypeLevels = Literal[0, 1, 2, 3]
 """The levels of `TypeLevel`, or 0 for no error types."""
@@ -110,12 +113,49 @@ class Diff(SystemsStudy):
             InputError: a score that a condition of the gate needs is missing.
         """
         from gecjury.report.verdict import opening
-        from gecjury.studies.systems.diff import edited, gate, paired, tables
-        from gecjury.studies.systems.ranking import settings_of_tests
+        from gecjury.studies.systems.diff.paired import ranking_of
+        from gecjury.studies.systems.diff.tables import moved_groups, type_table
 
-        corpus = work.corpus
+        found = self._compared(work)
+        (old, new), sides, notes = work.corpus.names, found.sides, found.notes()
+        rankings = tuple(
+            ranking_of(scorer, table, one, self.resampling)
+            for scorer, table, one in zip(
+                work.scorers, found.scored, found.metrics.values(), strict=True
+            )
+        )
+        status, said, gate = self._judged(found)
+        types = {one[0].metric: type_table(one) for one in found.types}
+        return Systems(
+            tuple(self._tables(found, types.values(), notes)),
+            {**self._facts(found), **gate},
+            notes,
+            status,
+            said,
+            work.corpus.language.code,
+            f"{new} against {old}",
+            verdict=opening({one.metric: one.lead.renamed(sides) for one in rankings}),
+            rankings=rankings,
+            work=work,
+            scored=found.scored,
+            differences=tuple(found.figures()),
+            kicker="old and new",
+            types_on_page={
+                f"{metric}: {new} − {old}": replace(table.seen_by("verbose"), title="")
+                for metric, table in types.items()
+            },
+            sentences_on_page=(
+                "Effect: how much of the difference NEW − OLD disappears without the sentence.",
+                partial(moved_groups, work, found.moved),
+            ),
+        )
+
+    def _compared(self, work: Work) -> OldAndNew:
+        """Score both systems and compare them."""
+        from gecjury.studies.systems.diff import edited, paired, tables
+
         # One seed for all, so that every figure uses the same resamples and the same swaps.
-        how = (self.resampling, self.seed)
+        corpus, how = work.corpus, (self.resampling, self.seed)
         try:
             scored = tuple(table.settled() for table in work.scores())
         except IncompleteError as error:
@@ -123,129 +163,154 @@ class Diff(SystemsStudy):
                 raise
             raise InputError(f"{error} (--fail-if passes nothing that was not scored)") from None
         named = list(zip(work.scorers, scored, strict=True))
-        metrics = {
-            table.signature.label: paired.metric_difference(one, table, *how)
-            for one, table in named
-        }
-        rates = {
-            name: paired.rate_difference(*one, *how)
-            for name, one in paired.outcomes_of(corpus).items()
-        }
-        edits, about_edits = edited.changes_by_metric(corpus, work.scorers, work.runtime)
-        figures = {**metrics, **rates}
-        about_scores = (note for table in scored for note in table.statistics.notes)
-        remarks = tables.remarks(corpus, figures)
-        notes = list(dict.fromkeys([*remarks, *about_scores, *about_edits]))
-        # If no sentences are listed, their effects are not computed.
-        shown_of = named if self.show else []
-        moved = [
-            one for pair in shown_of for one in edited.moved_sentences(*pair, corpus, self.show)
-        ]
-        old, new = corpus.names
-        sides = {old: f"{old} (OLD)", new: f"{new} (NEW)"}
-        title = f"{sides[new]} − {sides[old]}"
-        types = list(tables.type_tables(scored, self.by_type, *how)) if self.by_type else []
-        scorers = {table.signature.label: scorer for scorer, table in named}
-        shown = [
-            self._differences(title, metrics, rates, scored, notes),
-            *types,
-            *tables.edit_tables(edits, self.show),
-            *(tables.moved_tables(moved, self.show) if moved else ()),
-            *audit_tables(list(scored)),
-        ]
+        level = self.by_type
+        types = [tables.differences_by_type(t, level, *how) for t in scored] if level else []
+        return OldAndNew(
+            work,
+            scored,
+            {t.signature.label: paired.metric_difference(one, t, *how) for one, t in named},
+            {
+                name: paired.rate_difference(*one, *how)
+                for name, one in paired.outcomes_of(corpus).items()
+            },
+            tuple(filter(None, types)),
+            *edited.changes_by_metric(corpus, work.scorers, work.runtime),
+            # If no sentences are listed, their effects are not computed.
+            [
+                sentence
+                for pair in (named if self.show else [])
+                for sentence in edited.moved_sentences(*pair, corpus, self.show)
+            ],
+        )
+
+    def _judged(self, found: OldAndNew) -> tuple[int, tuple[str, ...], dict[str, Any]]:
+        """Return the exit status, and what the gate says: to people, and to programs."""
+        from gecjury.studies.systems.diff import gate
+
         unscored = [
             f"{table.unanswered} scores of {table.signature.label}"
-            for table in scored
+            for table in found.scored
             if table.unanswered
         ]
-        status, said = int(bool(unscored)), tuple[str, ...]()
+        # Judged only now, since a gate may name any metric and rate.
+        if not (conditions := self._gate):
+            return int(bool(unscored)), (), {}
+        figures = gate.figures_of(found.numbers, gate.metric_names(found.work))
+        verdict = gate.judge_gate(conditions, figures)
+        return *gate.outcome(verdict, unscored), {"gate": verdict}
+
+    def _facts(self, found: OldAndNew) -> dict[str, Any]:
+        from gecjury.studies.systems.diff.edited import totals
+        from gecjury.studies.systems.ranking import settings_of_tests
+
+        old, new = found.work.corpus.names
+        edits = found.edits and {
+            "totals": totals(found.edits),
+            "changes": [one.row() for one in found.edits if one.move != "kept"],
+        }
         # Tables of these names replace the empty values, which fixes the order of the keys.
-        facts: dict[str, Any] = {
+        return {
             "old": old,
             "new": new,
             "types": [],
-            "edits": None,
+            "edits": edits,
             "moved": [],
             "uncertainty": {
                 **settings_of_tests(self.resampling, self.seed),
                 "correction": "holm",
             },
         }
-        if edits is not None:
-            facts["edits"] = {
-                "totals": edited.totals(edits),
-                "changes": [vars(one) for one in edits if one.move != "kept"],
-            }
-        # Judged only now, since a gate may name any metric and rate.
-        if conditions := self._gate:
-            named_figures = gate.figures_of(figures, gate.metric_names(work))
-            facts["gate"] = verdict = gate.judge_gate(conditions, named_figures)
-            status, said = gate.outcome(verdict, unscored)
-        rankings = tuple(
-            paired.ranking_of(*pair, metrics[pair[1].signature.label], self.resampling)
-            for pair in named
-        )
-        differences = [
-            figure
-            for name, one in figures.items()
-            for figure in one.figures(name, old, new, rate=name in rates)
-        ]
-        return Systems(
-            tuple(shown),
-            facts,
-            tuple(notes),
-            status,
-            said,
-            corpus.language.code,
-            f"{new} against {old}",
-            verdict=opening({one.metric: one.lead.renamed(sides) for one in rankings}),
-            rankings=rankings,
-            work=work,
-            scored=scored,
-            differences=tuple(differences),
-            kicker="old and new",
-            types_on_page={
-                f"{table.rows[0]['metric']}: {new} − {old}": replace(
-                    table.seen_by("verbose"), title=""
-                )
-                for table in types
-            },
-            sentences_on_page=(
-                "Effect: how much of the difference NEW − OLD disappears without the sentence.",
-                partial(tables.moved_groups, work, scorers, moved),
-            ),
-        )
 
-    def _differences(
-        self,
-        title: str,
-        metrics: Mapping[str, Paired],
-        rates: Mapping[str, Paired],
-        tables: Sequence[ScoreTable],
-        notes: Sequence[str],
-    ) -> Table:
+    def _tables(
+        self, found: OldAndNew, types: Iterable[Table], notes: Sequence[str]
+    ) -> Iterator[Table]:
+        from gecjury.studies.systems.diff.tables import edit_tables, moved_tables
+
+        old, new = found.sides.values()
+        yield self._differences(f"{new} − {old}", found, notes)
+        yield from types
+        yield from edit_tables(found.edits, self.show)
+        yield from moved_tables(found.moved, self.show) if found.moved else ()
+        yield from audit_tables(found.scored)
+
+    def _differences(self, title: str, found: OldAndNew, notes: Sequence[str]) -> Table:
         from gecjury.studies.systems.diff.paired import RATES
         from gecjury.studies.systems.diff.tables import bounded
 
         how = self.resampling
-        signatures = [str(table.signature) for table in tables]
+        signatures = [str(table.signature) for table in found.scored]
         rows = [
             {"measure": label, **one.row(), "signature": signature}
-            for (label, one), signature in zip(metrics.items(), signatures, strict=True)
+            for (label, one), signature in zip(found.metrics.items(), signatures, strict=True)
         ]
-        rows += [{"measure": name, **one.row()} for name, one in rates.items()]
-        columns = [Column("measure"), *bounded(4), Column("p"), Column("sentences")]
+        rows += [{"measure": name, **one.row()} for name, one in found.rates.items()]
         about = (
             f"low, high: {how.confidence:.0%} paired percentile bootstrap of the difference over "
             f"sentences, {how.resamples} resamples, seed {self.seed}; p: paired approximate "
             f"randomisation, {how.permutations} permutations (small p from a normal curve)"
         )
-        meanings = [f"{name}: {RATES[name]}" for name in rates]
-        table = Table(columns, rows, title, [about, *meanings, *notes, *signatures], "rows")
         legend = f"low, high: {how.confidence:.0%} paired bootstrap; p: paired randomisation"
-        if rates:
+        if found.rates:
             legend += "; over-correction and under-correction: lower is better"
-        return replace(table, instead={"brief": replace(table, notes=notes, legend=legend)})
+        about_all = (about, *(f"{name}: {RATES[name]}" for name in found.rates))
+        columns = [
+            Column("measure"),
+            *bounded(4),
+            Column("p", legend=legend, notes=about_all),
+            Column("sentences"),
+        ]
+        return Table(columns, rows, title, [*notes, *signatures], "rows")
+
+
+@dataclass(frozen=True)
+class OldAndNew:
+    """Two outputs and their differences.
+
+    Attributes:
+        scored: the scores of each metric.
+        metrics: differences by the label of the metric.
+        rates: differences by the name of the rate.
+        types: differences by error type, for each metric that counts types.
+        edits: the edits of both; None if they cannot be extracted.
+        moved: the sentences that moved the differences most.
+    """
+
+    work: Work
+    scored: tuple[ScoreTable, ...]
+    metrics: Mapping[str, Paired]
+    rates: Mapping[str, Paired]
+    types: tuple[list[TypeDifference], ...]
+    edits: list[EditChange] | None
+    about_edits: Sequence[str]
+    moved: list[MovedSentence]
+
+    @property
+    def numbers(self) -> dict[str, Paired]:
+        """The differences of metrics, then those of rates."""
+        return {**self.metrics, **self.rates}
+
+    @property
+    def sides(self) -> dict[str, str]:
+        """How people see the systems, by name."""
+        old, new = self.work.corpus.names
+        return {old: f"{old} (OLD)", new: f"{new} (NEW)"}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return remarks for the reader."""
+        from gecjury.studies.systems.diff.tables import remarks
+
+        about_scores = (note for table in self.scored for note in table.statistics.notes)
+        said = remarks(self.work.corpus, self.numbers)
+        return tuple(dict.fromkeys([*said, *about_scores, *self.about_edits]))
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the differences, then those of error types."""
+        names = self.work.corpus.names
+        for name, one in self.numbers.items():
+            yield from one.figures(name, *names, rate=name in self.rates)
+        for of_metric in self.types:
+            for kind in of_metric:
+                yield from kind.paired.figures(kind.metric, *names, part=kind.type)
 
 
 diff = function_of(Diff)

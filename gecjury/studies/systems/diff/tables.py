@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isnan, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.table import Sentences
 from gecjury.scoring.by_edit import whole_counts
-from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling
@@ -26,41 +26,81 @@ from gecjury.studies.systems.diff.edited import EditChange, MovedSentence, most_
 from gecjury.studies.systems.diff.paired import Paired, type_counts, type_differences
 from gecjury.studies.systems.parts import three_counts
 
+register(Statistic("effect", digits=5), Statistic("side", " "))
 
-def type_tables(
-    tables: Sequence[ScoreTable], level: TypeLevel, how: Resampling, seed: int
-) -> Iterator[Table]:
-    """Yield F0.5 by error type, for each metric that counts types."""
-    for table in tables:
-        counted = type_counts(table, level)
-        if counted is None or not counted[0]:
-            continue
-        kinds, counts = counted
-        differences = type_differences(counts, how, seed)
-        adjusted = holm(np.array([one.p for one in differences])).tolist()
-        sums = zip(*counts.sum(axis=1), strict=True)
-        rows = [
-            {
-                "metric": table.signature.label,
-                "type": kind,
-                **_counts("old", old),
-                **_counts("new", new),
-                **one.row(),
-                "adjusted": p,
-            }
-            for kind, (old, new), one, p in zip(kinds, sums, differences, adjusted, strict=True)
-        ]
-        note = "F0.5; p (Holm): corrected over the types; with the corpus score's references"
-        columns = [
-            Column("type"),
-            *(Column(f"{side} tp/fp/fn", value=partial(_three, side)) for side in ("old", "new")),
-            *bounded(3),
-            Column("adjusted"),
-        ]
-        title = f"By error type: {table.signature.label}"
-        full = Table(columns, rows, title, [note], "types")
-        people = replace(full, rows=sorted(map(_of_edits, rows), key=_certainty))
-        yield replace(full, instead={"verbose": people})
+
+class TypeDifference(NamedTuple):
+    """F0.5 of two systems for an error type.
+
+    Attributes:
+        old: TP, FP and FN of the OLD system.
+        adjusted: p after Holm's correction over the types.
+    """
+
+    metric: str
+    type: str
+    old: Sequence[float]
+    new: Sequence[float]
+    paired: Paired
+    adjusted: float
+
+    def row(self) -> dict[str, Any]:
+        """Return its record for tables and JSON."""
+        return {
+            "metric": self.metric,
+            "type": self.type,
+            **_counts("old", self.old),
+            **_counts("new", self.new),
+            **self.paired.row(),
+            "adjusted": self.adjusted,
+        }
+
+    def for_people(self) -> TypeDifference:
+        """Return it without the F0.5 of a system that has no edits of the type."""
+        if any(self.old) and any(self.new):
+            return self
+        old = self.paired.old if any(self.old) else nan
+        new = self.paired.new if any(self.new) else nan
+        undefined = replace(self.paired, old=old, new=new, interval=(nan, nan))
+        return self._replace(paired=undefined, adjusted=nan)
+
+    @property
+    def uncertainty(self) -> tuple[bool, float, float, float]:
+        """The key that sorts error types: the most certain differences first."""
+        gap = self.paired.difference
+        return isnan(gap), self.adjusted, self.paired.p, -abs(gap)
+
+
+def differences_by_type(
+    table: ScoreTable, level: TypeLevel, how: Resampling, seed: int
+) -> list[TypeDifference]:
+    """Return F0.5 by error type; empty if the metric counts no types."""
+    counted = type_counts(table, level)
+    if counted is None or not counted[0]:
+        return []
+    kinds, counts = counted
+    differences = type_differences(counts, how, seed)
+    adjusted = holm(np.array([one.p for one in differences])).tolist()
+    sums = zip(*counts.sum(axis=1).tolist(), strict=True)
+    return [
+        TypeDifference(table.signature.label, kind, old, new, one, p)
+        for kind, (old, new), one, p in zip(kinds, sums, differences, adjusted, strict=True)
+    ]
+
+
+def type_table(types: Sequence[TypeDifference]) -> Table:
+    """Return the table of one metric's error types."""
+    columns = [
+        Column("type"),
+        *(Column(f"{side} tp/fp/fn", value=partial(_three, side)) for side in ("old", "new")),
+        *bounded(3),
+        Column("adjusted"),
+    ]
+    note = "F0.5; p (Holm): corrected over the types; with the corpus score's references"
+    title = f"By error type: {types[0].metric}"
+    full = Table(columns, [one.row() for one in types], title, [note], "types")
+    people = sorted((one.for_people() for one in types), key=lambda one: one.uncertainty)
+    return replace(full, instead={"verbose": replace(full, rows=[one.row() for one in people])})
 
 
 def bounded(digits: int) -> list[Column]:
@@ -70,22 +110,6 @@ def bounded(digits: int) -> list[Column]:
         Column("low", digits=digits, value=lambda row: row["ci95"][0]),
         Column("high", digits=digits, value=lambda row: row["ci95"][1]),
     ]
-
-
-def _of_edits(row: Record) -> Record:
-    """Return the record of an error type without the F0.5 of a system that has no edits of it."""
-    empty = {
-        side: nan
-        for side in ("old", "new")
-        if not any(row[f"{side}_{key}"] for key in ("tp", "fp", "fn"))
-    }
-    undefined = {"difference": nan, "ci95": (nan, nan), "adjusted": nan} if empty else {}
-    return {**row, **empty, **undefined}
-
-
-def _certainty(row: Record) -> tuple[bool, float, float, float]:
-    """Return the key that sorts error types: the most certain differences first."""
-    return isnan(row["difference"]), row["adjusted"], row["p"], -abs(row["difference"])
 
 
 def _three(side: str, row: Record) -> str:
@@ -128,10 +152,9 @@ def edit_tables(edits: Sequence[EditChange] | None, show: int) -> Iterator[Table
         yield Table(columns, rows, "The most frequent of them")
 
 
-def moved_groups(
-    work: Work, scorers: Mapping[str, Scorer], moved: Sequence[MovedSentence]
-) -> Sentences:
+def moved_groups(work: Work, moved: Sequence[MovedSentence]) -> Sentences:
     """Return the sentences that moved most by metric and direction, for the page."""
+    scorers = {one.signature(work.corpus, work.runtime).label: one for one in work.scorers}
     groups: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
     for one in moved:
         about = f"line {one.line} · {number(one.old, 4)} → {number(one.new, 4)}"

@@ -113,7 +113,7 @@ def test_the_page_opens_with_the_verdict_and_a_plot(shell: Shell, files: list[st
 @pytest.mark.parametrize(("gain", "words"), [(1.05, "2% smaller than"), (1.009, "about as large")])
 def test_a_difference_of_no_percent_is_none(gain: float, words: str) -> None:
     alone = EstimateInterval(0.5, 0.4, 0.6, 0.05)
-    systems = [Estimated(("a",), replace(alone, gain=gain), alone, 100, {})]
+    systems = [Estimated(("a",), replace(alone, gain=gain), alone, 100)]
     (sentence,) = verdict_of("m", systems, [], 0.95)
     assert words in sentence
 

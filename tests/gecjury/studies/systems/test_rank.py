@@ -130,7 +130,7 @@ def test_figures_are_a_flat_table() -> None:
     by_statistic = own.set_index("statistic")
     assert list(by_statistic.index) == ["score", "precision", "recall", "rank", "p_next"]
     assert by_statistic.value["score"] == first["score"]
-    assert [by_statistic.low["score"], by_statistic.high["score"]] == first["ci95"]
+    assert (by_statistic.low["score"], by_statistic.high["score"]) == first["ci95"]
     assert [by_statistic.low["rank"], by_statistic.high["rank"]] == first["rank_range"]
     assert by_statistic.value["p_next"] == first["p_next"]
 
