@@ -65,7 +65,7 @@ class Option:
         below: a number that no value may reach.
         hint: appended to the message about a value out of bounds.
         several: whether all values of a tuple follow one flag (`--means 0 1 2`) instead of one flag
-            each.
+            each; or whether a positional argument has one value at least, if any.
         empty: whether that flag may be given without a value, for no values.
         hidden: whether it can be set only in Python.
         heading: heading in the help above this option and the following ones; empty to continue the

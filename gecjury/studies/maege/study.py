@@ -23,7 +23,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.report.result import Column, Result, Table
-from gecjury.studies.inputs import Inputs, Need, OptionParser, language_from
+from gecjury.studies.inputs import Arguments, Inputs, language_from
 from gecjury.studies.made_up import MadeTexts, MadeUp, notes_of
 from gecjury.studies.maege.chains import MEANS, SourceChoice, annotated, sample
 from gecjury.studies.maege.references import (
@@ -35,8 +35,6 @@ from gecjury.studies.maege.references import (
 from gecjury.studies.study import Data, Work, function_of
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.core.arrays import FloatArray
     from gecjury.corpus.corpus import Corpus
@@ -50,22 +48,11 @@ released program."""
 class AnnotatedM2(Inputs):
     """Texts with gold edits."""
 
-    needs: ClassVar[tuple[Need, ...]] = ("data",)
-
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the files or corpora."""
-        parser.add_argument(
-            "inputs",
-            metavar="M2",
-            nargs="+",
-            help=f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are "
-            "combined)",
-        )
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus:
+    def read(self, given: Arguments, study: object, runtime: Runtime) -> Corpus:
         """Read the files, in the language of the options or their own."""
-        asked = args.lang or args.tokens or args.fold
-        return read_annotated(args.inputs, runtime, language_from(args) if asked else None)
+        shared = given.shared
+        asked = shared.lang or shared.tokens or shared.fold
+        return read_annotated(given.names, runtime, language_from(shared) if asked else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +72,10 @@ class Maege(MadeUp["Cells"]):
         sentences: use N sentences, drawn with the first seed.
     """
 
-    inputs: ClassVar[Inputs] = AnnotatedM2()
+    inputs: ClassVar[Inputs] = AnnotatedM2(
+        f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are combined)",
+        "M2",
+    )
     new_texts: ClassVar[str] = "maege"
     references: ReferenceSet | None = None
     source: SourceChoice = "original"

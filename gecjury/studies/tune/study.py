@@ -21,7 +21,7 @@ from gecjury.core.settings import check_needs, option
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.choices import Aggregate
-from gecjury.studies.inputs import Inputs, Need, OneBenchmark
+from gecjury.studies.inputs import Benchmarks, Inputs, Need
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ class Tune(Study):
     """
 
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
-    inputs: ClassVar[Inputs] = OneBenchmark(
+    inputs: ClassVar[Inputs] = Benchmarks(
         "benchmark on which the value is found",
+        count=1,
         metric="with a range of values, METRIC:OPTION=START:STOP:STEP; see below",
     )
     keeps: ClassVar[Output | None] = SCORES
