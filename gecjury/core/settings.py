@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from gecjury.core.addresses import masked
 from gecjury.core.errors import OptionError, known_name, nearest
 
 T = TypeVar("T")
@@ -329,6 +330,30 @@ def settings_from(settings: type[T], values: Mapping[str, Any], base: T | None =
             nested: Any = getattr(base, field.name, field.default)
             fields[field.name] = dataclasses.replace(nested, **inner[field.name])
     return settings(**fields) if base is None else dataclasses.replace(base, **fields)  # type: ignore[type-var]
+
+
+def recorded(settings: Any) -> dict[str, Any]:
+    """Return every setting for JSON by its keyword, those of nested settings among them."""
+    keywords = {one.path: one.keyword for one in options_of(type(settings), hidden=True)}
+    record: dict[str, Any] = {}
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if dataclasses.is_dataclass(value):
+            record |= recorded(value)
+        else:
+            record[keywords[field.name]] = _plain_value(value)
+    return record
+
+
+def _plain_value(value: Any) -> Any:
+    """Return a value for JSON: text without keys of servers, and other objects by their names."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return [_plain_value(one) for one in value]
+    if isinstance(value, str):
+        return masked(value)
+    return value if isinstance(value, int | float | None) else getattr(value, "name", repr(value))
 
 
 def check(settings: object) -> None:

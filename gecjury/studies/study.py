@@ -14,13 +14,13 @@ import inspect
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import check, options_of, settings_from
+from gecjury.core.settings import check, options_of, recorded, settings_from
 from gecjury.studies.inputs import Arguments, Inputs, Need
 
 if TYPE_CHECKING:
@@ -343,7 +343,11 @@ class Study(ABC):
         if not work.scorers and self.metrics == "":
             raise OptionError('no metric is named: give at least one, e.g. "green"')
         self.check(work)
-        return self.run(work)
+        return self.signed(self.run(work))
+
+    def signed(self, result: Result) -> Result:
+        """Return a result that names the settings of this study, for JSON."""
+        return replace(result, settings=recorded(self))
 
 
 _TEXTS = "texts in lists as gecjury.corpus_of_texts(sources, hypotheses, references)"

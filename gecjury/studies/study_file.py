@@ -58,7 +58,8 @@ class StudyFile(Compare):
         check_writable(folder)
         start = time.perf_counter()
         # A file names at least two benchmarks.
-        result = cast(ComparedTasks, super().run(replace(work, folder=Path(folder, "scores"))))
+        compared = super().run(replace(work, folder=Path(folder, "scores")))
+        result = cast(ComparedTasks, self.signed(compared))
         made = {
             "command": f"gecjury study {self.file} -o {folder}",
             "seconds": f"{time.perf_counter() - start:.0f}",

@@ -93,14 +93,7 @@ class Estimate(Study):
             differences += [{**about, **one.record()} for one in gaps]
             notes += remarks
         notes = list(dict.fromkeys([*notes, *(n for t in tables for n in t.statistics.notes)]))
-        facts = {
-            "inputs": work.inputs,
-            "labels": labels.origin,
-            "label": labels.kind,
-            "draw": self.draw,
-            "confidence": self.confidence,
-            "seed": self.seed,
-        }
+        facts = {"inputs": work.inputs, "labels": labels.origin, "label": labels.kind}
         title = f"Estimates from few labels{work.named}"
         about_rows = [*notes, *self._how(labels), *(str(table.signature) for table in tables)]
         metric = [Column("metric")] * (len(tables) > 1)

@@ -102,13 +102,6 @@ class Power(Study):
             check_varies(one)
         how = (self.power, self.resampling, self.seed)
         needs = [need for one in asked for need in needs_of(one, *how)]
-        facts = {
-            "inputs": work.inputs,
-            "power": self.power,
-            "level": self.resampling.level,
-            "resamples": self.resampling.resamples,
-            "seed": self.seed,
-        }
         meaning, errors, assumed = self._how(needs)
         title = f"How much data a difference needs{work.named}"
         full = Table(
@@ -120,7 +113,7 @@ class Power(Study):
             legend=meaning,
         )
         brief = replace(full, columns=_COLUMNS, notes=[*notes, assumed])
-        return Result((replace(full, instead={"brief": brief}),), facts, notes)
+        return Result((replace(full, instead={"brief": brief}),), {"inputs": work.inputs}, notes)
 
     def _how(self, needs: Sequence[DataNeeded]) -> tuple[str, str, str]:
         """Return what the figures are: data needed, errors, and what is assumed."""

@@ -88,7 +88,6 @@ class Alarms(SystemsStudy):
         """
         from gecjury.extraction.extract import corpus_edits
         from gecjury.studies.systems import good_text
-        from gecjury.studies.systems.ranking import settings_of_tests
 
         corpus = work.corpus
         lines = good_text.good_lines(corpus)
@@ -127,10 +126,7 @@ class Alarms(SystemsStudy):
                 "words": int(counts.words.sum()),
                 "of_sentences": len(corpus),
                 "good_by": "references" if corpus.references else "file",
-                "uncertainty": {
-                    **settings_of_tests(self.resampling, self.seed),
-                    "correction": "holm",
-                },
+                "correction": "holm",
             },
             tuple(notes),
             language=good.language.code,

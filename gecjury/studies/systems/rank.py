@@ -64,7 +64,6 @@ class Rank(SystemsStudy):
             missing_notes,
             rank_scores,
             score_column,
-            settings_of_tests,
         )
 
         how, scored = self.resampling, work.scores()
@@ -130,15 +129,13 @@ class Rank(SystemsStudy):
         # Papers show one column per metric, without ranks and clusters.
         alone = replace(table, notes=[*about[:1], *notes, *signatures])
         instead: dict[Reader, Table] = {"brief": brief, "latex": crossed(alone, "score")}
-        uncertainty = settings_of_tests(how, self.seed) if certain else None
         return Systems(
             (
                 replace(table, instead=instead),
                 Table((), significance, name="significance"),
             ),
-            {"uncertainty": uncertainty},
-            tuple(notes),
-            int(any(one.unanswered for one in scored)),
+            notes=tuple(notes),
+            status=int(any(one.unanswered for one in scored)),
             language=work.corpus.language.code,
             title=f"Ranking of {', '.join(work.corpus.names)}",
             verdict=opening_of(rankings),

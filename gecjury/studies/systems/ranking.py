@@ -337,15 +337,3 @@ def about_tests(how: Resampling) -> str:
         f"Holm's correction over all pairs of systems ({how.permutations} permutations; small p "
         "from a normal curve); p to next: corrected p of the difference from the system below"
     )
-
-
-def settings_of_tests(how: Resampling, seed: int) -> dict[str, Any]:
-    """Return the settings of intervals and tests for JSON."""
-    return {
-        "resamples": how.resamples,
-        "over": how.over,
-        "permutations": how.permutations,
-        "seed": seed,
-        "confidence": how.confidence,
-        "level": how.level,
-    }

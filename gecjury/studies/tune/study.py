@@ -174,7 +174,6 @@ what to tune:
             "benchmark": benchmark.name,
             "systems": list(benchmark.corpus.names),
             "human": benchmark.view,
-            "seed": self.seed,
             "fingerprint": benchmark.fingerprint,
             "warnings": warnings,
             **result.facts,

@@ -111,7 +111,6 @@ class Diff(SystemsStudy):
         """
         from gecjury.report.verdict import opening
         from gecjury.studies.systems.diff import edited, gate, paired, tables
-        from gecjury.studies.systems.ranking import settings_of_tests
 
         corpus = work.corpus
         # One seed for all, so that every figure uses the same resamples and the same swaps.
@@ -166,10 +165,7 @@ class Diff(SystemsStudy):
             "types": [],
             "edits": None,
             "moved": [],
-            "uncertainty": {
-                **settings_of_tests(self.resampling, self.seed),
-                "correction": "holm",
-            },
+            "correction": "holm",
         }
         if edits is not None:
             facts["edits"] = {
