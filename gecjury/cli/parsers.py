@@ -202,6 +202,19 @@ class CommandParser(argparse.ArgumentParser):
         action = self.declared()._option_string_actions.get(flag)
         return action is not None and action.help is not argparse.SUPPRESS
 
+    def as_typed(self, message: str) -> str:
+        """Return a message with settings as they are typed: `limit=5` as --limit 5."""
+
+        def typed(setting: re.Match[str]) -> str:
+            flag, value = f"--{setting[1]}".replace("_", "-"), setting[2].replace("_", "-")
+            # With files, references have a short flag; with a benchmark, they are a setting.
+            if flag == "--references" and "-r" in self._option_string_actions:
+                flag = "-r"
+            shown = flag if value == "True" else f"{flag} {value}"
+            return shown if flag in self._option_string_actions else setting[0]
+
+        return re.sub(r"`(\w+)=([\w.-]+)`", typed, message)
+
     def format_help(self) -> str:
         """Return argparse's help, with all arguments declared."""
         self.declared()
