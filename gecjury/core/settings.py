@@ -333,16 +333,12 @@ def settings_from(settings: type[T], values: Mapping[str, Any], base: T | None =
 
 
 def recorded(settings: Any) -> dict[str, Any]:
-    """Return every setting for JSON by its keyword, those of nested settings among them."""
+    """Return every setting for JSON by its keyword; nested settings by the name of their field."""
     keywords = {one.path: one.keyword for one in options_of(type(settings), hidden=True)}
-    record: dict[str, Any] = {}
-    for field in dataclasses.fields(settings):
-        value = getattr(settings, field.name)
-        if dataclasses.is_dataclass(value):
-            record |= recorded(value)
-        else:
-            record[keywords[field.name]] = _plain_value(value)
-    return record
+    return {
+        keywords.get(field.name, field.name): _plain_value(getattr(settings, field.name))
+        for field in dataclasses.fields(settings)
+    }
 
 
 def _plain_value(value: Any) -> Any:
@@ -353,7 +349,11 @@ def _plain_value(value: Any) -> Any:
         return [_plain_value(one) for one in value]
     if isinstance(value, str):
         return masked(value)
-    return value if isinstance(value, int | float | None) else getattr(value, "name", repr(value))
+    if isinstance(value, int | float | None):
+        return value
+    if name := getattr(value, "name", ""):
+        return name
+    return recorded(value) if dataclasses.is_dataclass(value) else repr(value)
 
 
 def check(settings: object) -> None:

@@ -93,8 +93,7 @@ class Rows(Inputs):
 
     def read(self, given: Arguments, study: object, runtime: Runtime) -> Dataset:
         """Return the names of the files; the rows are read in parts."""
-        shared = given.shared
-        return Dataset(_names(given), language_from(shared), shared.quiet)
+        return Dataset(_names(given), language_from(given.shared), given.shared.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)

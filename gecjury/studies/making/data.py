@@ -29,19 +29,6 @@ class TrainingTexts(Inputs):
         return Material(given.names, study.checked, runtime, shared.lang, shared.fold, shared.quiet)
 
 
-def looked_for_in(leakage: Sequence[str]) -> tuple[str, ...]:
-    """Return the benchmarks that --leakage names; none of them for `none`.
-
-    Raises:
-        OptionError: `none` and a benchmark.
-    """
-    from gecjury.core.errors import OptionError
-
-    if "none" in leakage and len(leakage) > 1:
-        raise OptionError(f"--leakage {' '.join(leakage)}: name benchmarks, or none alone")
-    return () if "none" in leakage else tuple(leakage)
-
-
 @dataclass(frozen=True)
 class Material:
     """Training data by name, and how its texts are read.
