@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from gecjury.cli.options import settings_of
+from gecjury.cli.options import arguments_of, settings_of
 from gecjury.cli.parsers import declares
 from gecjury.cli.serve import Server, serve_page
 from gecjury.web import Annotation
@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
     from gecjury.cli.inputs import runtime_from
     from gecjury.cli.streams import tell
-    from gecjury.studies.inputs import language_from
+    from gecjury.studies.inputs import Shared, language_from
     from gecjury.web.running import check_installed, listen
 
     check_installed("annotate")
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         study = open_study(
             # The reader refuses a file that is named twice.
             replace(settings, outputs=tuple(args.outputs), references=tuple(args.references)),
-            language=language_from(args),
+            language=language_from(arguments_of(Shared, args)),
             runtime=runtime_from(args),
             tell=lambda text: tell(f"gecjury: {text}"),
         )

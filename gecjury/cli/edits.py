@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
+from gecjury.cli.options import arguments_of
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell, write_data
 from gecjury.core.settings import REQUIRED, option
@@ -46,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.extraction.extract import corpus_edits
     from gecjury.extraction.taggers import extraction_signature
     from gecjury.report.tables import print_table
-    from gecjury.studies.inputs import language_from
+    from gecjury.studies.inputs import Shared, language_from
 
-    language = language_from(args, args.tagger)
+    language = language_from(arguments_of(Shared, args), args.tagger)
     # An unknown tagger is refused before any file is read.
     if args.tagger:
         extraction_signature(args.tagger)

@@ -33,6 +33,7 @@ def add_options(
                 groups[heading] = parser.add_argument_group(heading)
             names = option.flags if option.flags[0].startswith("-") else (option.name,)
             action = groups.get(heading, parser).add_argument(*names, **_how(option))
+            action.required = option.required
             action.option = option  # type: ignore[attr-defined]  # read by `CommandParser`
 
 
@@ -44,6 +45,12 @@ def settings_of(settings: type[T], args: argparse.Namespace) -> T:
     """
     names = [option.name for option in options_of(settings)]
     return settings_from(settings, {name: getattr(args, name, None) for name in names})
+
+
+def arguments_of(settings: type[T], args: argparse.Namespace) -> T:
+    """Return the settings with every value as it was given, also if it was given twice."""
+    values = {option.name: getattr(args, option.name) for option in options_of(settings)}
+    return settings(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
 def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
@@ -65,7 +72,7 @@ def _how(option: Option) -> dict[str, Any]:
     how: dict[str, Any] = {"help": option.meaning.rstrip(".").replace("%", "%%")}
     if not option.flags[0].startswith("-"):
         if option.many:
-            how |= {"nargs": "+" if option.required else "*", "default": []}
+            how |= {"nargs": "+" if option.required or option.several else "*", "default": []}
         return how | {"metavar": option.flags[0]}
     how["dest"] = option.name
     if option.kinds == (bool,):

@@ -14,18 +14,15 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
 from gecjury.core.errors import OptionError, nearest
-from gecjury.core.settings import Option, option, options_of
+from gecjury.core.settings import Option, options_of
 from gecjury.core.wording import listed, visible
-
-if TYPE_CHECKING:
-    from gecjury.studies.inputs import Need
+from gecjury.studies.inputs import Need, Shared
 
 _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
     "texts": ("language",),
@@ -38,58 +35,6 @@ _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
 
 VERBOSE = "print all tables, columns, notes and signatures, not only the main results"
 """Help of `--verbose`."""
-_TEXTS = "language of the texts (default: that of the benchmark, or English)"
-_GLOBAL = "global options (none of them changes a score)"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shared:
-    """Options that several commands read; `reader` says which commands.
-
-    Attributes:
-        lang: ISO code: sv, ja, uk, cs, ...; `und` is any other language.
-        tokens: auto (default), space, en, char, intl, ja, jieba, zh or spacy:NAME; auto
-            is the language's own; in English it tokenises all texts if some have raw lines.
-        fold: auto (default), quotes, none, nfc or nfkc; quotes counts all forms of a quotation
-            mark, apostrophe, dash, ellipsis or full-width sign as equal, nfkc also widths of
-            letters; auto is quotes for your own texts.
-        format: how results are printed.
-        data: folder with benchmark data.
-        device: auto, cpu, cuda, cuda:N or mps.
-        batch_size: the most texts that a model reads at once (default: what memory holds).
-        workers: number of processes.
-        concurrency: simultaneous requests.
-        cache: cache folder (default: $GECJURY_CACHE, else the user's).
-        no_cache: do not read or write disk caches.
-        dry_run: judges: count requests and cost, send nothing.
-        max_cost: judges: stop before this cost is exceeded.
-        batch: judges: send batches of requests (half the price, up to a day).
-        api_key_env: judges: environment variable with the key for servers that are not OpenAI's; by
-            default they get no key.
-        base_url: judges: server for judges that name none, also in a sum.
-        allow_judges: allow what metrics named in a file (a study, a list of members) need your
-            consent for: code, servers, files elsewhere, fetched models, judges.
-        quiet: show no progress bars.
-    """
-
-    lang: str | None = option(None, metavar="CODE", reader="language", heading=_TEXTS)
-    tokens: str | None = option(None, metavar="HOW", reader="texts")
-    fold: Literal["auto", "quotes", "none", "nfc", "nfkc"] | None = option(None, reader="language")
-    format: Literal["table", "json", "tsv", "markdown", "latex"] = option("table", heading=_GLOBAL)
-    data: str | None = option(None, metavar="DIR", reader="data")
-    device: str = option("auto", reader="models")
-    batch_size: int | None = option(None, metavar="N", least=1, most=1_000_000, reader="models")
-    workers: int = option(1, metavar="N", least=1, most=1_024, reader="edits")
-    concurrency: int = option(32, metavar="N", least=1, most=10_000, reader="judges")
-    cache: str | None = option(None, metavar="DIR", reader="cache")
-    no_cache: bool = option(False, reader="edits")
-    dry_run: bool = option(False, reader="plans")
-    max_cost: float | None = option(None, metavar="X", reader="judges")
-    batch: bool = option(False, reader="judges")
-    api_key_env: str | None = option(None, metavar="VAR", reader="judges")
-    base_url: str | None = option(None, metavar="URL", reader="judges")
-    allow_judges: bool = option(False, reader="judges")
-    quiet: bool = option(False, "-q", "--quiet")
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -131,18 +76,6 @@ class CommandParser(argparse.ArgumentParser):
                 self._add_shared()
                 self.set_defaults(parser=self)
         return self
-
-    def add_options(self, *settings: type, group: tuple[str, str] | None = None) -> None:
-        """Declare the fields of settings classes as arguments.
-
-        Args:
-            group: heading and description of a group of their own in the help.
-        """
-        add_options(self.add_argument_group(*group) if group else self, *settings)
-
-    def declared_arguments(self) -> Mapping[str, argparse.Action]:
-        """Return the arguments that are declared so far, by name."""
-        return {action.dest: action for action in self._actions}
 
     def _add_shared(self) -> None:
         """Declare the shared options that the command reads; the others get their defaults."""
@@ -268,6 +201,19 @@ class CommandParser(argparse.ArgumentParser):
         """Return True if the help lists an option."""
         action = self.declared()._option_string_actions.get(flag)
         return action is not None and action.help is not argparse.SUPPRESS
+
+    def as_typed(self, message: str) -> str:
+        """Return a message with settings as they are typed: `limit=5` as --limit 5."""
+
+        def typed(setting: re.Match[str]) -> str:
+            flag, value = f"--{setting[1]}".replace("_", "-"), setting[2].replace("_", "-")
+            # With files, references have a short flag; with a benchmark, they are a setting.
+            if flag == "--references" and "-r" in self._option_string_actions:
+                flag = "-r"
+            shown = flag if value == "True" else f"{flag} {value}"
+            return shown if flag in self._option_string_actions else setting[0]
+
+        return re.sub(r"`(\w+)=([\w.-]+)`", typed, message)
 
     def format_help(self) -> str:
         """Return argparse's help, with all arguments declared."""

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gecjury.cli.options import settings_of
+from gecjury.cli.options import arguments_of, settings_of
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell
 from gecjury.core.settings import option
@@ -47,14 +47,16 @@ add_arguments = declares(ServedMetrics, Server, needs=("texts", "models"))
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
     from gecjury.cli.inputs import runtime_from
-    from gecjury.studies.inputs import language_from
+    from gecjury.studies.inputs import Shared, language_from
     from gecjury.web.running import check_installed, listen
 
     check_installed("serve")
     from gecjury.web.trying import open_desk, trying_app
 
     with listen(settings_of(Server, args).port) as listening:
-        desk = open_desk(args.metrics, runtime_from(args), language_from(args))
+        desk = open_desk(
+            args.metrics, runtime_from(args), language_from(arguments_of(Shared, args))
+        )
         serve_page(trying_app(desk), listening, args)
     tell("gecjury: the page has ended and keeps no texts: the same command starts a new one")
     return 0

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gecjury.cli.inputs import add_metrics, check_page, print_plans, runtime_from
-from gecjury.cli.options import refuse_useless, settings_of
+from gecjury.cli.options import add_options, arguments_of, refuse_useless, settings_of
 from gecjury.cli.parsers import VERBOSE, CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import OptionError, OutputError
 from gecjury.studies import study_of
+from gecjury.studies.inputs import Arguments, Shared, named_benchmark
 
 if TYPE_CHECKING:
     from gecjury.report.result import Result
@@ -26,17 +27,25 @@ _FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
 def declare(parser: CommandParser) -> None:
     """Declare a study's inputs, metrics and options."""
     study = study_of(parser.path)
+    inputs = study.inputs
     # Commands that accept only files never look for benchmark data, and have no --data.
-    parser.needs = (*study.needs, *study.inputs.needs)
+    parser.needs = (*study.needs, "data") if inputs.metavar else study.needs
     parser.epilog = study.epilog
     parser.presets, parser.usual = study.presets, study.usual
-    study.inputs.declare(parser)
-    if study.metrics is None:
+    if inputs.metric:
+        parser.add_argument("metrics", metavar="METRIC", nargs=1, help=inputs.metric)
+    if inputs.metavar:
+        parser.add_argument(
+            "inputs", metavar=inputs.metavar, nargs=inputs.count, help=inputs.meaning
+        )
+    if inputs.options:
+        add_options(parser, inputs.options)
+    if study.metrics is None or inputs.described:
         parser.set_defaults(metrics=())
-    elif "metrics" not in study.inputs.names:
+    elif not inputs.metric:
         add_metrics(parser, study.metrics)
-    if "settings" not in study.inputs.names:
-        parser.add_options(study)
+    if not inputs.described:
+        add_options(parser, study)
     if where := study.keeps:
         parser.add_argument(
             "-o",
@@ -58,50 +67,50 @@ def declare(parser: CommandParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the study that the options describe, and print its result."""
-    from gecjury.studies.inputs import named_benchmark
     from gecjury.studies.study import Work
 
     kind = study_of(args.parser.path)
     # Errors in options are reported before any file is read.
-    if "settings" not in kind.inputs.names:
+    if not kind.inputs.described:
         refuse_useless(args, kind)
     study = settings_of(kind, args)
-    output = args.output if study.keeps else None
-    if study.keeps and study.keeps.metavar == "DIR" and output is not None:
-        _check_folder(output, study)
-    study = study.asked(args)
+    given = _arguments(args, kind)
+    if study.keeps and study.keeps.metavar == "DIR" and given.output is not None:
+        _check_folder(given.output, study)
+    study, given = study.asked(given)
     # A figure that cannot be drawn must be reported before hours of scoring.
     figure = args.figure if study.draws else None
     if figure:
         from gecjury.report.figures import check_figure
 
         check_figure(figure)
-    if not args.metrics and (usual := study.usual_metrics())[0]:
-        args.metrics = usual[0]
+    metrics = given.metrics
+    if not metrics and (usual := study.usual_metrics())[0]:
+        metrics = usual[0]
         if usual[1]:
             tell(usual[1])
     runtime = runtime_from(args, log=study.logs)
     # Data is read by a function, so that a wrong metric is reported before any file is opened.
     work = Work.of(
         study,
-        lambda: study.inputs.read(args, study.view, runtime),
-        args.metrics,
+        lambda: study.inputs.read(given, study, runtime),
+        metrics,
         runtime,
-        output,
-        getattr(args, "inputs", ()),
+        given.output,
+        given.names,
     )
-    work = replace(work, further=lambda name: named_benchmark(args, name, study.view))
+    work = replace(work, further=lambda name: named_benchmark(given, name, study.view))
     # All checks are made before a model or a service is used.
     study.check(work)
-    if note := study.inputs.note(args, work.data, work.scorers):
+    if note := study.inputs.note(given, work.data, work.scorers):
         tell(note)
     # A dry run ends here, since the next steps write files or send requests.
     if runtime.dry_run:
         if (rehearsal := study.rehearse(work)) is not None:
-            return shown(rehearsal, args.format)
+            return shown(study.signed(rehearsal), args.format)
         print_plans(study.plans(work), args.format)
         return 0
-    named = getattr(args, "html", None)
+    named = given.page
     page = named or (study.page if isinstance(study.page, str) else "")
     if named:
         check_page(named)
@@ -109,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
         tell(warning)
     # The checks are done; the following steps cost time and money.
     try:
-        result = study.run(work)
+        result = study.signed(study.run(work))
     except KeyboardInterrupt as stop:
         # A training says itself what it keeps.
         raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None
@@ -125,6 +134,19 @@ def run(args: argparse.Namespace) -> int:
         # The page comes last, where users look; without it there are still the tables.
         if page:
             _write_page(page, study.html(result), required=bool(named))
+
+
+def _arguments(args: argparse.Namespace, kind: type[Study]) -> Arguments:
+    """Return what the command line names besides the settings of a study."""
+    options = kind.inputs.options
+    return Arguments(
+        names=tuple(getattr(args, "inputs", ())),
+        options=options and arguments_of(options, args),
+        metrics=tuple(args.metrics),
+        shared=arguments_of(Shared, args),
+        output=args.output if kind.keeps else None,
+        page=getattr(args, "html", None),
+    )
 
 
 def _write_page(page: str, text: str, *, required: bool) -> None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from gecjury.core.addresses import masked
 from gecjury.core.errors import OptionError, known_name, nearest
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ class Option:
         below: a number that no value may reach.
         hint: appended to the message about a value out of bounds.
         several: whether all values of a tuple follow one flag (`--means 0 1 2`) instead of one flag
-            each.
+            each; or whether a positional argument has one value at least, if any.
         empty: whether that flag may be given without a value, for no values.
         hidden: whether it can be set only in Python.
         heading: heading in the help above this option and the following ones; empty to continue the
@@ -329,6 +330,30 @@ def settings_from(settings: type[T], values: Mapping[str, Any], base: T | None =
             nested: Any = getattr(base, field.name, field.default)
             fields[field.name] = dataclasses.replace(nested, **inner[field.name])
     return settings(**fields) if base is None else dataclasses.replace(base, **fields)  # type: ignore[type-var]
+
+
+def recorded(settings: Any) -> dict[str, Any]:
+    """Return every setting for JSON by its keyword; nested settings by the name of their field."""
+    keywords = {one.path: one.keyword for one in options_of(type(settings), hidden=True)}
+    return {
+        keywords.get(field.name, field.name): _plain_value(getattr(settings, field.name))
+        for field in dataclasses.fields(settings)
+    }
+
+
+def _plain_value(value: Any) -> Any:
+    """Return a value for JSON: text without keys of servers, and other objects by their names."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return [_plain_value(one) for one in value]
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, int | float | None):
+        return value
+    if name := getattr(value, "name", ""):
+        return name
+    return recorded(value) if dataclasses.is_dataclass(value) else repr(value)
 
 
 def check(settings: object) -> None:

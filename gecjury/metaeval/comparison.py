@@ -363,10 +363,10 @@ def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
     how = settings.resampling
     _refuse(
         (
-            (settings.windows, "--windows"),
-            (settings.statistic != "pearson", settings.statistic_option),
-            (settings.cluster_test != "perm-systems", f"--cluster-test {settings.cluster_test}"),
-            (how.over == "systems", "--resample systems"),
+            (settings.windows, "`windows=True`"),
+            (settings.statistic != "pearson", f"`statistic={settings.statistic}`"),
+            (settings.cluster_test != "perm-systems", f"`cluster_test={settings.cluster_test}`"),
+            (how.over == "systems", "`resample=systems`"),
         ),
         f"{benchmark.name} names no systems that could be compared; leave the option out",
     )
@@ -388,7 +388,7 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
     _refuse(
         (
             (settings.level not in ("all", "edit"), f"--level {settings.level}"),
-            (settings.windows, "--windows"),
+            (settings.windows, "`windows=True`"),
             (settings.audit, "--audit"),
         ),
         f"in {benchmark.name} people judged only single edits; use --level edit, and leave out "
@@ -444,8 +444,9 @@ def _check_statistic(study: MetaEvaluation) -> None:
     for view in study.views:
         if settings.statistic == "spa" and study.human_differences[view] is None:
             raise OptionError(
-                f"{settings.statistic_option}: {study.benchmark.name} has no judgments of single "
-                f"sentences ({view}), which soft pairwise accuracy needs; use another statistic"
+                f"`statistic={settings.statistic}`: {study.benchmark.name} has no judgments of "
+                f"single sentences ({view}), which soft pairwise accuracy needs; use another "
+                "statistic"
             )
 
 

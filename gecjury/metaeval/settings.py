@@ -67,24 +67,19 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse, before any file is read, settings that cannot work with any benchmark."""
         check(self)
-        cluster_test = f"--cluster-test {self.cluster_test}"
-        asked = [self.statistic_option] if self.statistic != "pearson" else []
+        cluster_test = f"`cluster_test={self.cluster_test}`"
+        asked = [f"`statistic={self.statistic}`"] if self.statistic != "pearson" else []
         asked += [cluster_test] if self.cluster_test != "perm-systems" else []
         if asked and (self.resampling.over == "none" or self.level in ("sentence", "edit")):
             raise OptionError(
-                f"{asked[0]}: nothing is tested at system level with --resample none, --level "
-                "sentence or --level edit; leave one of them out"
+                f"{asked[0]}: nothing is tested at system level with `resample=none`, "
+                "`level=sentence` or `level=edit`; leave one of them out"
             )
         if cluster_test in asked and self.aggregate == "corpus" and self.statistic != "spa":
             raise OptionError(
-                f"{cluster_test} with --aggregate corpus: a corpus score does not consist of cells "
-                "of single sentences; use --cluster-test perm-systems"
+                f"{cluster_test} with `aggregate=corpus`: a corpus score does not consist of cells "
+                "of single sentences; use `cluster_test=perm-systems`"
             )
-
-    @property
-    def statistic_option(self) -> str:
-        """The statistic as it is written on the command line, for messages."""
-        return f"--statistic {self.statistic.replace('_', '-')}"
 
     def views(self, chosen: View, known: Sequence[View]) -> tuple[View, ...]:
         """Return the views that metrics are compared with.

@@ -41,6 +41,7 @@ class Result:
             `--verbose`; None to print the other tables.
         flat: the table that programs read as TSV, printed alone; None to print all tables.
         numbers: the numbers of the result, each with what it is about.
+        settings: every setting of the study by its keyword, for JSON.
     """
 
     tables: tuple[Table, ...]
@@ -58,6 +59,7 @@ class Result:
     paper: Table | None = None
     flat: Table | None = None
     numbers: tuple[Figure, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def table(self, name: str) -> Table:
         """Return the table with a name; if several share it, one with the records of all.
@@ -88,7 +90,12 @@ class Result:
         return tuple(note for note in self.notes if self.verdict and note.startswith(WARNING))
 
     def document(self) -> dict[str, Any]:
-        """Return the document for JSON: records by the tables' names, facts, notes and verdict."""
+        """Return the document for JSON, with the settings of the study."""
+        return {**self._document, **({"settings": self.settings} if self.settings else {})}
+
+    @property
+    def _document(self) -> dict[str, Any]:
+        """Records by the tables' names, facts, notes and verdict."""
         names = dict.fromkeys(table.name for table in self.tables if table.name)
         records = {name: list(self.table(name).rows) for name in names}
         document = {**self.facts, **records, "notes": reading_last(self.notes)}

@@ -232,8 +232,8 @@ class Scorer(ABC):
         Raises:
             InputError: says what is missing and how to give it.
         """
-        references = "needs references: give at least one with -r FILE, or `references` in Python"
-        gold = "needs gold edits: give an M2 file with --m2 FILE or -r FILE, or `gold` in Python"
+        references = "needs references: give at least one (`references=FILE`)"
+        gold = "needs gold edits: give an M2 file (`m2=FILE` or `references=FILE`)"
         got = f"weighs systems against each other and got {len(corpus.systems)}"
         for need, there, what in (
             ("references", corpus.references, references),
@@ -351,7 +351,7 @@ def check_new_texts(scorer: Scorer, work: str) -> None:
 def scores_of_all(metric: str) -> OptionError:
     """Return the error about given scores of a text of which only some sentences are scored."""
     return OptionError(
-        f"{metric}: finished scores are for all sentences, and --limit draws some of them; leave "
+        f"{metric}: finished scores are for all sentences, and `limit=N` draws some of them; leave "
         "one of the two out"
     )
 

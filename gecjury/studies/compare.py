@@ -86,12 +86,9 @@ class Compared(Result):
         """
         return self.comparison.rows()
 
-    def document(self) -> dict[str, Any]:
-        """Return the JSON document; docs/reference/statistics.md explains its keys."""
-        return self._document
-
     @cached_property
     def _document(self) -> dict[str, Any]:
+        """The entries of JSON, which docs/reference/statistics.md explains."""
         from gecjury.report.comparison import document
 
         return document(self.answer)
@@ -111,8 +108,9 @@ class ComparedTasks(Result):
 
     comparison: TaskComparison = field(kw_only=True)
 
-    def document(self) -> dict[str, Any]:
-        """Return the JSON document; docs/reference/statistics.md explains its keys."""
+    @property
+    def _document(self) -> dict[str, Any]:
+        """The entries of JSON, which docs/reference/statistics.md explains."""
         from gecjury.report.tasks import task_document
 
         return task_document(self.comparison)

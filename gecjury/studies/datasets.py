@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import option, options_of, settings_from
-from gecjury.studies.inputs import Files, Inputs, OptionParser, language_from
+from gecjury.core.settings import REQUIRED, option, options_of, settings_from
+from gecjury.studies.inputs import Arguments, Files, Inputs, Outputs, language_from
 from gecjury.studies.study import Study, Work
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.languages.language import Language
     from gecjury.datasets.run import DatasetScores
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 
 _DATASET = re.compile(r"^hf:|[*?\[]|/$|\.(parquet|pq|jsonl|ndjson|json)(\.gz)?$")
 """Names that may be those of a dataset."""
+_HEADING = "datasets: rows of files of any size (docs/guides/scale.md)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,30 +40,43 @@ class DatasetOptions:
             one on this machine.
     """
 
-    columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
+    columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME", heading=_HEADING)
     keep: str | None = option(None, metavar="CONDITION")
     engine: Literal["local", "ray"] = "local"
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutputsOrRows(DatasetOptions, Outputs):
+    """A source and the outputs of systems, or rows of a dataset.
+
+    Attributes:
+        source: sentences to correct: text, M2 or JSON; - reads standard input, here and below; or a
+            dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT].
+    """
+
+    source: str = option(REQUIRED, "SOURCE")
+    # A dataset may be the only input; for text files, `FilesOrDataset` reports missing outputs.
+    hypotheses: tuple[str, ...] = option((), "HYP", several=True)
+
+
+@dataclass(frozen=True)
 class FilesOrDataset(Files):
     """A source and the outputs of systems as text files, or rows of a dataset."""
 
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the files, and the options of datasets."""
-        super().declare(parser)
-        about = "rows of files of any size (docs/guides/scale.md)"
-        parser.add_options(DatasetOptions, group=("datasets", about))
-        by_name = parser.declared_arguments()
-        rows = "; or a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT]"
-        by_name["source"].help = f"{by_name['source'].help}{rows}"
-        # A dataset may be the only input; for text files, `read` reports missing outputs.
-        by_name["hypotheses"].required = False
+    options: type | None = OutputsOrRows
 
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus:
-        """Read the text files; large plain ones stay on disk."""
-        if not args.hypotheses:
-            args.parser.error("the following arguments are required: HYP")
-        return self._corpus(args, args.hypotheses, on_disk=True)
+    def read(self, given: Arguments, study: object, runtime: Runtime) -> Corpus:
+        """Read the text files; large plain ones stay on disk.
+
+        Raises:
+            OptionError: there are no outputs.
+        """
+        if not given.options.hypotheses:
+            raise OptionError(
+                "the following arguments are required: HYP, since "
+                f"{given.options.source} is a text file"
+            )
+        return self._corpus(given, given.options.hypotheses, on_disk=True)
 
 
 @dataclass(frozen=True)
@@ -77,14 +89,11 @@ class Dataset:
 
 
 class Rows(Inputs):
-    """Rows of a dataset."""
+    """Rows of a dataset, which `FilesOrDataset` names."""
 
-    def declare(self, parser: OptionParser) -> None:
-        """Declare nothing, since `FilesOrDataset` has."""
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Dataset:
+    def read(self, given: Arguments, study: object, runtime: Runtime) -> Dataset:
         """Return the names of the files; the rows are read in parts."""
-        return Dataset((args.source, *args.hypotheses), language_from(args), args.quiet)
+        return Dataset(_names(given), language_from(given.shared), given.shared.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,18 +144,26 @@ class DatasetScoring(DatasetOptions, Study):
         )
 
 
-def dataset_scoring(args: Namespace) -> DatasetScoring | None:
+def _names(given: Arguments) -> tuple[str, ...]:
+    return (given.options.source, *given.options.hypotheses)
+
+
+def dataset_scoring(given: Arguments, study: Study) -> DatasetScoring | None:
     """Return the scoring of a dataset if the names are not those of text files.
 
     Files of JSON lines may also be texts: they are a dataset if there is only one, if options of
     datasets are given, or if the last one has both sources and hypotheses.
 
+    Args:
+        study: the scoring of texts, whose settings rows do not have.
+
     Raises:
         OptionError: options of one kind are given with inputs of the other.
     """
-    names = [args.source, *args.hypotheses]
-    options = {one.name: one for one in options_of(DatasetOptions)}
-    typed = [n for n, one in options.items() if getattr(args, n) not in (one.default, [], None)]
+    names = _names(given)
+    options = options_of(DatasetOptions)
+    values = {one.name: getattr(given.options, one.name) for one in options}
+    typed = [one.flags[-1] for one in options if values[one.name] != one.default]
     # Plain text files without options of datasets need no closer look.
     if not typed and not any(_DATASET.search(n.lower()) or os.path.isdir(n) for n in names):  # noqa: PTH112
         return None
@@ -156,12 +173,12 @@ def dataset_scoring(args: Namespace) -> DatasetScoring | None:
     possible = all(map(may_be_dataset, names))
     certain = possible and any(map(is_dataset, names))
     if certain or (possible and (typed or len(names) == 1 or _has_both(names[-1]))):
-        _refuse_text_options(args)
-        return settings_from(DatasetScoring, {name: getattr(args, name) for name in options})
+        _refuse_text_options(given, study)
+        return settings_from(DatasetScoring, values)
     if typed:
         raise OptionError(
-            f"{options[typed[0]].flags[-1]} is for datasets (Parquet, JSON lines, hf:NAME), but "
-            f"{args.source} is a text file"
+            f"{typed[0]} is for datasets (Parquet, JSON lines, hf:NAME), but {names[0]} is a text "
+            "file"
         )
     return None
 
@@ -176,18 +193,20 @@ def _has_both(name: str) -> bool:
     return isinstance(value, dict) and {"source", "hypothesis"} <= value.keys()
 
 
-def _refuse_text_options(args: Namespace) -> None:
+def _refuse_text_options(given: Arguments, study: Study) -> None:
     hints = {
         "-r": ": name the column of the references with --column references=NAME",
         "--sentences": ": the scores of rows are written to the folder of -o",
     }
+    source = given.options.source
+    values = {**vars(given.options), **vars(study), "html": given.page}
     for name in ("references", "m2", "sentences", "by_type", "worst", "limit", "html"):
-        if getattr(args, name):
+        if values[name]:
             flag = "-r" if name == "references" else f"--{name.replace('_', '-')}"
             hint = hints.get(flag, "")
-            raise OptionError(f"{flag} is for text files, but {args.source} is a dataset{hint}")
-    if not args.output:
-        raise OptionError(f"{args.source} is a dataset: name the folder of its scores with -o DIR")
+            raise OptionError(f"{flag} is for text files, but {source} is a dataset{hint}")
+    if not given.output:
+        raise OptionError(f"{source} is a dataset: name the folder of its scores with -o DIR")
 
 
 def _tables(scores: DatasetScores) -> list[Table]:

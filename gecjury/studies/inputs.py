@@ -1,22 +1,20 @@
 """Inputs of studies: the arguments that name them, and how they are read.
 
-The inputs of a study are an object. Its `declare` adds the arguments to a command's parser, and its
-`read` returns the data that the parsed arguments name.
+The inputs of a study are an object that describes its arguments; the command line declares them.
+Its `read` returns the data that a user names with them.
 """
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.core.settings import REQUIRED, option
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, Version
@@ -25,6 +23,59 @@ if TYPE_CHECKING:
 
 Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
 """Things that a command works with; it accepts the shared options of each of them."""
+
+_TEXTS = "language of the texts (default: that of the benchmark, or English)"
+_GLOBAL = "global options (none of them changes a score)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """Options that several commands read; `reader` says which commands.
+
+    Attributes:
+        lang: ISO code: sv, ja, uk, cs, ...; `und` is any other language.
+        tokens: auto (default), space, en, char, intl, ja, jieba, zh or spacy:NAME; auto
+            is the language's own; in English it tokenises all texts if some have raw lines.
+        fold: auto (default), quotes, none, nfc or nfkc; quotes counts all forms of a quotation
+            mark, apostrophe, dash, ellipsis or full-width sign as equal, nfkc also widths of
+            letters; auto is quotes for your own texts.
+        format: how results are printed.
+        data: folder with benchmark data.
+        device: auto, cpu, cuda, cuda:N or mps.
+        batch_size: the most texts that a model reads at once (default: what memory holds).
+        workers: number of processes.
+        concurrency: simultaneous requests.
+        cache: cache folder (default: $GECJURY_CACHE, else the user's).
+        no_cache: do not read or write disk caches.
+        dry_run: judges: count requests and cost, send nothing.
+        max_cost: judges: stop before this cost is exceeded.
+        batch: judges: send batches of requests (half the price, up to a day).
+        api_key_env: judges: environment variable with the key for servers that are not OpenAI's; by
+            default they get no key.
+        base_url: judges: server for judges that name none, also in a sum.
+        allow_judges: allow what metrics named in a file (a study, a list of members) need your
+            consent for: code, servers, files elsewhere, fetched models, judges.
+        quiet: show no progress bars.
+    """
+
+    lang: str | None = option(None, metavar="CODE", reader="language", heading=_TEXTS)
+    tokens: str | None = option(None, metavar="HOW", reader="texts")
+    fold: Literal["auto", "quotes", "none", "nfc", "nfkc"] | None = option(None, reader="language")
+    format: Literal["table", "json", "tsv", "markdown", "latex"] = option("table", heading=_GLOBAL)
+    data: str | None = option(None, metavar="DIR", reader="data")
+    device: str = option("auto", reader="models")
+    batch_size: int | None = option(None, metavar="N", least=1, most=1_000_000, reader="models")
+    workers: int = option(1, metavar="N", least=1, most=1_024, reader="edits")
+    concurrency: int = option(32, metavar="N", least=1, most=10_000, reader="judges")
+    cache: str | None = option(None, metavar="DIR", reader="cache")
+    no_cache: bool = option(False, reader="edits")
+    dry_run: bool = option(False, reader="plans")
+    max_cost: float | None = option(None, metavar="X", reader="judges")
+    batch: bool = option(False, reader="judges")
+    api_key_env: str | None = option(None, metavar="VAR", reader="judges")
+    base_url: str | None = option(None, metavar="URL", reader="judges")
+    allow_judges: bool = option(False, reader="judges")
+    quiet: bool = option(False, "-q", "--quiet")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,77 +178,88 @@ class Selection:
     references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
 
 
-class OptionParser(Protocol):
-    """The part of a command's parser that inputs use."""
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """What a user names besides the settings of a study.
 
-    def add_argument(self, *names: str, **how: Any) -> Any:
-        """Declare an argument as in argparse."""
+    Attributes:
+        names: files or benchmarks, if the inputs have a positional argument for them.
+        options: the options of the inputs, an instance of their `options`.
+        metrics: names, with options.
+        shared: options that commands share.
+        output: where the study writes.
+        page: file of the page.
+    """
 
-    def add_options(self, *settings: type, group: tuple[str, str] | None = None) -> None:
-        """Declare the fields of settings classes as arguments."""
+    names: tuple[str, ...] = ()
+    options: Any = None
+    metrics: tuple[str, ...] = ()
+    shared: Shared = field(default_factory=Shared)
+    output: str | None = None
+    page: str | None = None
 
-    def declared_arguments(self) -> Mapping[str, Any]:
-        """Return the arguments that are declared so far, by name."""
 
-
+@dataclass(frozen=True)
 class Inputs(ABC):
     """The inputs of a study.
 
     Attributes:
-        needs: shared options that they read, in addition to those of the study.
-        names: what they name as well, so that the command has no `-m`, or no other options.
+        meaning: help of the positional argument that names them.
+        metavar: its name in the help; empty if there is none, so that no benchmark can be named.
+        options: a settings class of other arguments.
+        count: number of names; `+` for one or more.
+        metric: help of the metric, if the command has it before the names instead of `-m`.
+        described: whether a file describes the whole study, so that the command has no other
+            options.
     """
 
-    needs: ClassVar[tuple[Need, ...]] = ()
-    names: tuple[Literal["metrics", "settings"], ...] = ()
+    meaning: str = ""
+    metavar: str = ""
+    options: type | None = None
+    count: int | str = field(default="+", kw_only=True)
+    metric: str = field(default="", kw_only=True)
+    described: bool = field(default=False, kw_only=True)
 
     @abstractmethod
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the arguments."""
-
-    @abstractmethod
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Any:
-        """Return the data that parsed arguments name.
+    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Any:
+        """Return the data that a user names.
 
         Args:
-            args: the arguments, and the shared options.
-            view: the human judgments that a benchmark is loaded with; None for its default.
+            study: the study that reads them, whose `view` benchmarks are loaded with.
             runtime: folders of data and caches, progress.
         """
 
-    def note(self, args: Namespace, data: Any, scorers: Sequence[Scorer]) -> str:
+    def note(self, given: Arguments, data: Any, scorers: Sequence[Scorer]) -> str:
         """Return a message about data that metrics read differently; usually empty."""
         return ""
 
 
+@dataclass(frozen=True)
 class Files(Inputs):
     """A source, and the outputs of systems."""
 
-    settings: ClassVar[type] = Outputs
+    options: type | None = Outputs
 
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the files."""
-        parser.add_options(self.settings)
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus:
+    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Corpus:
         """Read the files."""
-        return self._corpus(args, args.hypotheses)
+        return self._corpus(given, given.options.hypotheses)
 
-    def _corpus(self, args: Namespace, outputs: Any, *, on_disk: bool = False) -> Corpus:
+    def _corpus(self, given: Arguments, outputs: Any, *, on_disk: bool = False) -> Corpus:
         from gecjury.corpus.files.reading import read_corpus
 
+        files: Outputs | OldAndNew = given.options
         return read_corpus(
-            args.source,
+            files.source,
             outputs,
-            args.references,
-            args.m2,
-            args.source_text,
-            lang=language_from(args),
+            files.references,
+            files.m2,
+            files.source_text,
+            lang=language_from(given.shared),
             on_disk=on_disk,
-            split=args.split,
+            split=files.split,
         )
 
-    def note(self, args: Namespace, data: Any, scorers: Sequence[Scorer]) -> str:
+    def note(self, given: Arguments, data: Any, scorers: Sequence[Scorer]) -> str:
         """Return a message if gold edits and references are different corrections.
 
         They are used by different metrics, whose scores then do not say the same.
@@ -219,7 +281,7 @@ class Files(Inputs):
         )
         if one == two:
             return ""
-        where = visible(args.m2) if args.m2 else "the M2 files among -r"
+        where = visible(given.options.m2) if given.options.m2 else "the M2 files among -r"
         return (
             f"note: {listed(list(dict.fromkeys(by_edits)))} by the gold edits of {where} "
             f"({len(annotators)}), {listed(list(dict.fromkeys(by_text)))} by the references of -r "
@@ -227,12 +289,13 @@ class Files(Inputs):
         )
 
 
+@dataclass(frozen=True)
 class TwoOutputs(Files):
     """The outputs of two systems, or of one before and after a change."""
 
-    settings: ClassVar[type] = OldAndNew
+    options: type | None = OldAndNew
 
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus:
+    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Corpus:
         """Read the files; OLD and NEW may have the same name in two folders.
 
         Raises:
@@ -243,105 +306,64 @@ class TwoOutputs(Files):
         from gecjury.core.errors import InputError
         from gecjury.corpus.files.reading import system_name
 
-        old, new = Path(args.old), Path(args.new)
+        files: OldAndNew = given.options
+        old, new = Path(files.old), Path(files.new)
         # A file compared with itself has no gains or losses and would pass a gate.
-        if args.old == args.new or (old.is_file() and new.is_file() and old.samefile(new)):
+        if files.old == files.new or (old.is_file() and new.is_file() and old.samefile(new)):
             raise InputError(
-                f"OLD and NEW are the same file ({args.old}); name the outputs of two systems"
+                f"OLD and NEW are the same file ({files.old}); name the outputs of two systems"
             )
         # Outputs with the same name are identified by their paths.
         same = system_name(old) == system_name(new)
-        outputs = {path if same else system_name(path): path for path in (args.old, args.new)}
-        return self._corpus(args, outputs)
+        outputs = {path if same else system_name(path): path for path in (files.old, files.new)}
+        return self._corpus(given, outputs)
 
 
+@dataclass(frozen=True)
 class Sentence(Inputs):
     """One sentence, or with --worst every line of files."""
 
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the sentence and its correction."""
-        parser.add_options(OneSentence)
+    options: type | None = OneSentence
 
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus:
+    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Corpus:
         """Read the sentence.
 
         Raises:
             InputError: a file is missing, or does not have the line.
         """
-        return read_sentence(args)
+        return read_sentence(given.options, language_from(given.shared), every=bool(study.worst))
 
 
-class OneBenchmark(Inputs):
-    """A benchmark with human judgments.
+@dataclass(frozen=True)
+class Benchmarks(Inputs):
+    """Benchmarks with human judgments."""
 
-    Args:
-        meaning: help of the argument.
-        metric: help of the metric, if the command has it before the benchmark instead of `-m`.
-    """
+    metavar: str = "benchmark"
+    options: type | None = Selection
 
-    needs: ClassVar[tuple[Need, ...]] = ("data",)
-    count: ClassVar[int | str] = 1
-
-    def __init__(self, meaning: str, metric: str = "") -> None:
-        self.meaning = meaning
-        self.metric = metric
-        self.names = ("metrics",) if metric else self.names
-
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the benchmark and the part of it that is used."""
-        if self.metric:
-            parser.add_argument("metrics", metavar="METRIC", nargs=1, help=self.metric)
-        parser.add_argument("inputs", metavar="benchmark", nargs=self.count, help=self.meaning)
-        parser.add_options(Selection)
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Any:
-        """Load the benchmark."""
-        return named_benchmark(args, args.inputs[0], view)
-
-
-class Benchmarks(OneBenchmark):
-    """One benchmark or several."""
-
-    count: ClassVar[int | str] = "+"
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Any:
+    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Any:
         """Load the benchmarks."""
-        loaded = tuple(named_benchmark(args, name, view) for name in args.inputs)
+        loaded = tuple(named_benchmark(given, name, study.view) for name in given.names)
         return loaded if len(loaded) > 1 else loaded[0]
 
 
+@dataclass(frozen=True)
 class Sample(Inputs):
     """The benchmark that comes with the package."""
 
-    def declare(self, parser: OptionParser) -> None:
-        """Declare nothing."""
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Benchmark:
+    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Benchmark:
         """Load the sample."""
-        return named_benchmark(args, "sample", view)
+        return named_benchmark(given, "sample", study.view)
 
 
 @dataclass(frozen=True)
 class FilesOrBenchmark(Inputs):
-    """A benchmark, or a source and the outputs of systems.
+    """A benchmark, or a source and the outputs of systems."""
 
-    Attributes:
-        meaning: help of the argument.
-        metavar: its name in the help.
-        references: the settings class of references.
-    """
-
-    needs: ClassVar[tuple[Need, ...]] = ("data",)
-    meaning: str
     metavar: str = "BENCHMARK|SOURCE HYP"
-    references: type = ReferenceOptions
+    options: type | None = ReferenceOptions
 
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the files or the benchmark, and references."""
-        parser.add_argument("inputs", metavar=self.metavar, nargs="+", help=self.meaning)
-        parser.add_options(self.references)
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus | Benchmark:
+    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Corpus | Benchmark:
         """Return a benchmark (one input), or the corpus of a source file and system outputs.
 
         Raises:
@@ -353,34 +375,35 @@ class FilesOrBenchmark(Inputs):
         from gecjury.corpus.files.reading import read_corpus
         from gecjury.corpus.files.rows import is_table
 
-        source, *outputs = args.inputs
+        source, *outputs = given.names
+        options: ReferenceOptions = given.options
         if outputs:
-            if args.systems or args.references:
+            if options.systems or options.references:
                 raise OptionError(
                     "--systems and --references are for a benchmark; with files use -r REF, and "
                     "name only the outputs that you want"
                 )
-            files = (args.reference_files, args.m2)
-            return read_corpus(source, outputs, *files, lang=language_from(args))
+            files = (options.reference_files, options.m2)
+            return read_corpus(source, outputs, *files, lang=language_from(given.shared))
         # A table or a TOML file may be a benchmark; any other single file cannot be one.
         if Path(source).is_file() and not (Path(source).suffix == ".toml" or is_table(source)):
             raise OptionError(
                 f"{source} is the only input: give a source file and at least one system output, "
                 "or a benchmark: its name, its folder, a .toml file or a table"
             )
-        if args.reference_files or args.m2:
+        if options.reference_files or options.m2:
             raise OptionError(
                 f"-r and --m2 are for files; for the references of {source} use --references "
                 "SET|FILE"
             )
-        return named_benchmark(args, source, view)
+        return named_benchmark(given, source, study.view)
 
 
-def named_benchmark(args: Namespace, name: str, view: str | None = None) -> Benchmark:
-    """Return a benchmark as a command's options describe it.
+def named_benchmark(given: Arguments, name: str, view: str | None = None) -> Benchmark:
+    """Return a benchmark as the options describe it.
 
     Args:
-        args: parsed options: the shared ones, and those of a selection if the command has them.
+        given: the shared options, and those of a selection.
         name: a benchmark's name, folder or file.
         view: which human judgments; None for the benchmark's default ones.
 
@@ -390,22 +413,27 @@ def named_benchmark(args: Namespace, name: str, view: str | None = None) -> Benc
     """
     from gecjury.benchmarks.load import load_benchmark
 
+    part: Selection | ReferenceOptions = given.options or Selection()
+    shared = given.shared
     return load_benchmark(
         name,
-        systems=getattr(args, "systems", None) or "base",
-        references=getattr(args, "references", None) or "official",
+        systems=part.systems or "base",
+        references=part.references or "official",
         view=view,
-        data=args.data,
-        cache=args.cache,
-        lang=args.lang,
-        tokens=args.tokens,
-        fold=args.fold,
-        quiet=args.quiet,
+        data=shared.data,
+        cache=shared.cache,
+        lang=shared.lang,
+        tokens=shared.tokens,
+        fold=shared.fold,
+        quiet=shared.quiet,
     )
 
 
-def read_sentence(args: Namespace) -> Corpus:
-    """Read what `OneSentence` declares: one sentence, or with --worst every line of the files.
+def read_sentence(given: OneSentence, language: Language, *, every: bool) -> Corpus:
+    """Read one sentence.
+
+    Args:
+        every: read all lines, of which those that cost most are explained; only from files.
 
     Raises:
         InputError: a file is missing, or does not have the line.
@@ -425,8 +453,8 @@ def read_sentence(args: Namespace) -> Corpus:
     from gecjury.corpus.references import filled_references
     from gecjury.corpus.tokens import in_language
 
-    references = [*args.references, *args.named_references]
-    texts = [args.source, args.hypothesis, *references]
+    references = [*given.references, *given.named_references]
+    texts = [given.source, given.hypothesis, *references]
     # Any text may be a sentence, even one that is too long for a path.
     files = [text for text in texts if text == "-" or os.path.isfile(text)]  # noqa: PTH113
     # A word that is neither a file nor likely a sentence is refused before any file is read.
@@ -438,19 +466,19 @@ def read_sentence(args: Namespace) -> Corpus:
                 f"{text!r:.60}: is not UTF-8, which a sentence must be; set the terminal to UTF-8, "
                 "or give files and --line"
             ) from None
-        if args.worst and text not in files:
+        if every and text not in files:
             raise InputError(f"{text:.60}: no such file; --worst is for files")
         if files and text not in files and not any(character.isspace() for character in text):
             raise InputError(
                 f"{text}: no such file; check the path (since {shown_path(files[0])} is a file, a "
                 "word without blanks is not taken as a sentence)"
             )
-    language, number = language_from(args), 1 if args.line is None else int(args.line)
-    if args.worst:
-        return read_corpus(args.source, [args.hypothesis], references, lang=language)
+    number = 1 if given.line is None else given.line
+    if every:
+        return read_corpus(given.source, [given.hypothesis], references, lang=language)
 
-    source = read_source(args.source) if args.source in files else Version((args.source,))
-    where = shown_path(args.source)
+    source = read_source(given.source) if given.source in files else Version((given.source,))
+    where = shown_path(given.source)
 
     def at_line(text: str, read: Callable[[str], Sequence[Version]]) -> Sequence[Version]:
         if text not in files:
@@ -467,19 +495,19 @@ def read_sentence(args: Namespace) -> Corpus:
     def output(path: str) -> Sequence[Version]:
         version = read_version(path)
         # Without a file of sources, there are no ids to match.
-        return [aligned(source, where, path, version) if args.source in files else version]
+        return [aligned(source, where, path, version) if given.source in files else version]
 
     def annotators(path: str) -> Sequence[Version]:
         versions = read_versions(path)
-        return align_reference(source, where, path, versions) if args.source in files else versions
+        return align_reference(source, where, path, versions) if given.source in files else versions
 
-    (hypothesis,) = at_line(args.hypothesis, output)
-    (one,) = at_line(args.source, lambda _: [source])
+    (hypothesis,) = at_line(given.hypothesis, output)
+    (one,) = at_line(given.source, lambda _: [source])
     # M2 gives one version per annotator.
     named = [(text, version) for text in references for version in at_line(text, annotators)]
     others = filled_references([text for text, _ in named], [version for _, version in named])
     labels = {}
-    if args.line is None and len(source.lines) > 1:
+    if given.line is None and len(source.lines) > 1:
         labels["system hypothesis"] = where
         hypothesis = hypothesis.with_note(
             f"line 1 of {len(source.lines)} is explained; --line N names another, --worst N those "
@@ -489,14 +517,14 @@ def read_sentence(args: Namespace) -> Corpus:
     return in_language(corpus, language)
 
 
-def language_from(args: Namespace, tagger: str | None = None) -> Language:
+def language_from(shared: Shared, tagger: str | None = None) -> Language:
     """Return the language of files, according to --lang, --tokens and --fold.
 
     Whatever is not named is `auto`, which is decided by the texts.
     """
     from gecjury.corpus.languages.language import language_of
 
-    return language_of(args.lang or "en", args.tokens or "auto", args.fold or "auto", tagger)
+    return language_of(shared.lang or "en", shared.tokens or "auto", shared.fold or "auto", tagger)
 
 
 def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:

@@ -14,18 +14,16 @@ import inspect
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import check, options_of, settings_from
-from gecjury.studies.inputs import Inputs, Need
+from gecjury.core.settings import check, options_of, recorded, settings_from
+from gecjury.studies.inputs import Arguments, Inputs, Need
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.table import View
     from gecjury.corpus.corpus import Corpus
@@ -233,13 +231,9 @@ class Study(ABC):
         """The view of human judgments that a benchmark is loaded with; None for its default."""
         return None
 
-    def asked(self, args: Namespace) -> Study:
-        """Return the study that a command line asks for: this one, unless its inputs say more.
-
-        Args:
-            args: the parsed command line.
-        """
-        return self
+    def asked(self, given: Arguments) -> tuple[Study, Arguments]:
+        """Return the study that a user asks for, and its arguments, if these say more."""
+        return self, given
 
     @abstractmethod
     def run(self, work: Work) -> Result:
@@ -349,7 +343,11 @@ class Study(ABC):
         if not work.scorers and self.metrics == "":
             raise OptionError('no metric is named: give at least one, e.g. "green"')
         self.check(work)
-        return self.run(work)
+        return self.signed(self.run(work))
+
+    def signed(self, result: Result) -> Result:
+        """Return a result that names the settings of this study, for JSON."""
+        return replace(result, settings=recorded(self))
 
 
 _TEXTS = "texts in lists as gecjury.corpus_of_texts(sources, hypotheses, references)"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.settings import option, options_of, settings_from
@@ -15,32 +15,23 @@ from gecjury.report.result import Result
 from gecjury.report.table import MOST_NOTES
 from gecjury.report.tables import to_json
 from gecjury.studies.compare import Compare, ComparedTasks
-from gecjury.studies.inputs import Benchmarks, Inputs, OptionParser, with_servers
+from gecjury.studies.inputs import Arguments, Benchmarks, Inputs, with_servers
 from gecjury.studies.study import Output, Work
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from gecjury.metaeval.tasks.comparison import TaskComparison
+    from gecjury.studies.inputs import Shared
 
 _KEYS = ("title", "benchmarks", "metrics", "settings", "weights")
-
-
-class StudyDescription(Benchmarks):
-    """A file that names benchmarks, metrics and settings."""
-
-    names: tuple[Literal["metrics", "settings"], ...] = ("metrics", "settings")
-
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the file."""
-        parser.add_argument("file", metavar="STUDY", help=self.meaning)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFile(Compare):
     """One comparison over many benchmarks: from a study file to a page."""
 
-    inputs: ClassVar[Inputs] = StudyDescription("a .toml file: benchmarks, metrics, settings")
+    inputs: ClassVar[Inputs] = Benchmarks(
+        "a .toml file: benchmarks, metrics, settings", "STUDY", None, count=1, described=True
+    )
     keeps: ClassVar[Output | None] = Output(
         "receives index.html, study.json and the scores, which a second run reuses", required=True
     )
@@ -48,14 +39,15 @@ class StudyFile(Compare):
     title: str = option("", hidden=True)
     file: str = option("", hidden=True)
 
-    def asked(self, args: Namespace) -> StudyFile:
+    def asked(self, given: Arguments) -> tuple[StudyFile, Arguments]:
         """Return the study that the file describes, after the user's consent to what it does."""
-        record = read_study(args.file)
-        _require_consent(args, record)
-        args.inputs = record["benchmarks"]
-        args.metrics = with_servers(record["metrics"], args.base_url, args.allow_judges)
+        (file,), shared = given.names, given.shared
+        record = read_study(file)
+        _require_consent(file, shared, record)
+        metrics = with_servers(record["metrics"], shared.base_url, shared.allow_judges)
         settings = settings_from(type(self), record["settings"])
-        return replace(settings, weights=record["weights"], title=record["title"], file=args.file)
+        study = replace(settings, weights=record["weights"], title=record["title"], file=file)
+        return study, replace(given, names=tuple(record["benchmarks"]), metrics=tuple(metrics))
 
     def run(self, work: Work) -> Result:
         """Compare, and write the page and the figures into the folder."""
@@ -66,7 +58,8 @@ class StudyFile(Compare):
         check_writable(folder)
         start = time.perf_counter()
         # A file names at least two benchmarks.
-        result = cast(ComparedTasks, super().run(replace(work, folder=Path(folder, "scores"))))
+        compared = super().run(replace(work, folder=Path(folder, "scores")))
+        result = cast(ComparedTasks, self.signed(compared))
         made = {
             "command": f"gecjury study {self.file} -o {folder}",
             "seconds": f"{time.perf_counter() - start:.0f}",
@@ -94,28 +87,30 @@ def _incomplete(compared: TaskComparison) -> list[str]:
     return unanswered + [f"note: {line}" for line in absences(compared)]
 
 
-def _require_consent(args: Namespace, record: Mapping[str, Any]) -> None:
+def _require_consent(file: str, shared: Shared, record: Mapping[str, Any]) -> None:
     """Refuse what the file's metrics, benchmarks and settings do without the user's consent."""
     from gecjury.benchmarks.own.folder import outside_of
     from gecjury.scoring.consent import Consent, home_of, is_outside, powers_of, require_consent
 
-    home = home_of(args.file)
+    home = home_of(file)
     read = [
-        Consent(f"reads {file}, outside {home}", who=f"the benchmark {name}")
+        Consent(f"reads {other}, outside {home}", who=f"the benchmark {name}")
         for name in record["benchmarks"]
-        for file in outside_of(name, home)
+        for other in outside_of(name, home)
     ] + [
         Consent(f"reads {value}, outside {home}", who=f"the setting {key}")
         for key, value in record["settings"].items()
         if isinstance(value, str) and is_outside(value, home)
     ]
-    named = [power for text in record["metrics"] for power in powers_of(text, home, args.base_url)]
+    named = [
+        power for text in record["metrics"] for power in powers_of(text, home, shared.base_url)
+    ]
     require_consent(
-        args.file,
+        file,
         [*named, *read],
-        allowed=args.allow_judges,
-        key=args.api_key_env,
-        servers=(args.base_url,),
+        allowed=shared.allow_judges,
+        key=shared.api_key_env,
+        servers=(shared.base_url,),
     )
 
 

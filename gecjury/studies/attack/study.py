@@ -100,8 +100,6 @@ class Attack(MadeUp["list[Damaged]"]):
                 "inputs": work.inputs,
                 "sentences": len(corpus),
                 "systems": systems,
-                "seed": self.seed,
-                "resamples": self.resampling.resamples,
                 "seconds": {one.label: one.seconds for one in scored},
             },
             notes,

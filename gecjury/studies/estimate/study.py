@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError
@@ -94,12 +94,7 @@ class Estimate(Study):
             figures += [figure for one in (*estimates, *gaps) for figure in one.figures(*metric)]
             notes += remarks
         notes = list(dict.fromkeys([*notes, *(n for t in tables for n in t.statistics.notes)]))
-        facts: dict[str, Any] = {
-            "inputs": work.inputs,
-            "labels": labels.origin,
-            "label": labels.kind,
-        }
-        facts |= {"draw": self.draw, "confidence": self.confidence, "seed": self.seed}
+        facts = {"inputs": work.inputs, "labels": labels.origin, "label": labels.kind}
         title = f"Estimates from few labels{work.named}"
         columns, about = self._columns(labels, len(tables)), [str(t.signature) for t in tables]
         shown = [Table(columns, systems, title, [*notes, *about], "rows")]

@@ -24,7 +24,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.figure import Figure, figures_about, records
-from gecjury.studies.inputs import Inputs, Need, OptionParser, language_from
+from gecjury.studies.inputs import Arguments, Inputs, language_from
 from gecjury.studies.made_up import MadeTexts, MadeUp, notes_of
 from gecjury.studies.maege.chains import MEANS, SourceChoice, annotated, sample
 from gecjury.studies.maege.references import (
@@ -36,8 +36,6 @@ from gecjury.studies.maege.references import (
 from gecjury.studies.study import Data, Work, function_of
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.core.arrays import FloatArray
     from gecjury.corpus.corpus import Corpus
@@ -51,22 +49,11 @@ released program."""
 class AnnotatedM2(Inputs):
     """Texts with gold edits."""
 
-    needs: ClassVar[tuple[Need, ...]] = ("data",)
-
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the files or corpora."""
-        parser.add_argument(
-            "inputs",
-            metavar="M2",
-            nargs="+",
-            help=f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are "
-            "combined)",
-        )
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus:
+    def read(self, given: Arguments, study: object, runtime: Runtime) -> Corpus:
         """Read the files, in the language of the options or their own."""
-        asked = args.lang or args.tokens or args.fold
-        return read_annotated(args.inputs, runtime, language_from(args) if asked else None)
+        shared = given.shared
+        asked = shared.lang or shared.tokens or shared.fold
+        return read_annotated(given.names, runtime, language_from(shared) if asked else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +73,10 @@ class Maege(MadeUp["Cells"]):
         sentences: use N sentences, drawn with the first seed.
     """
 
-    inputs: ClassVar[Inputs] = AnnotatedM2()
+    inputs: ClassVar[Inputs] = AnnotatedM2(
+        f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are combined)",
+        "M2",
+    )
     new_texts: ClassVar[str] = "maege"
     references: ReferenceSet | None = None
     source: SourceChoice = "original"
@@ -209,11 +199,6 @@ class Maege(MadeUp["Cells"]):
             "left_out": dict(pool.annotated.left_out),
             "references": pool.reference_name,
             "reference_count": len(pool.references[0].versions),
-            "source": self.source,
-            "aggregate": self.aggregate,
-            "seed": self.seed,
-            "seeds": self.seeds,
-            "resamples": self.resampling.resamples,
             "chains": len(chains),
             "texts": sum(len(chain.texts) for chain in chains),
             "scored": len(pool.keys),

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from gecjury.core.runtime import Runtime
-from gecjury.studies.inputs import Inputs, Need, OptionParser
+from gecjury.studies.inputs import Arguments, Inputs
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.data_folder import DataFolder
     from gecjury.corpus.corpus import Corpus
@@ -21,36 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingTexts(Inputs):
-    """Named sets of training data, or files.
+    """Named sets of training data, or files."""
 
-    Attributes:
-        meaning: help of the argument.
-    """
+    metavar: str = "DATA"
 
-    needs: ClassVar[tuple[Need, ...]] = ("data",)
-    meaning: str
-
-    def declare(self, parser: OptionParser) -> None:
-        """Declare the names."""
-        parser.add_argument("inputs", nargs="+", metavar="DATA", help=self.meaning)
-
-    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Material:
+    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Material:
         """Return the names, which the training reads."""
-        checked = looked_for_in(args.leakage)
-        return Material(tuple(args.inputs), checked, runtime, args.lang, args.fold, args.quiet)
-
-
-def looked_for_in(leakage: Sequence[str]) -> tuple[str, ...]:
-    """Return the benchmarks that --leakage names; none of them for `none`.
-
-    Raises:
-        OptionError: `none` and a benchmark.
-    """
-    from gecjury.core.errors import OptionError
-
-    if "none" in leakage and len(leakage) > 1:
-        raise OptionError(f"--leakage {' '.join(leakage)}: name benchmarks, or none alone")
-    return () if "none" in leakage else tuple(leakage)
+        shared = given.shared
+        return Material(given.names, study.checked, runtime, shared.lang, shared.fold, shared.quiet)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Need
-from gecjury.studies.making.data import Material, looked_for_in
+from gecjury.studies.making.data import Material
 from gecjury.studies.study import Output, Study, Work
 
 if TYPE_CHECKING:
@@ -87,8 +87,14 @@ class Training(Study):
 
     @property
     def checked(self) -> tuple[str, ...]:
-        """The benchmarks in which training sentences are looked for."""
-        return looked_for_in(self.leakage)
+        """The benchmarks in which training sentences are looked for; none of them for `none`.
+
+        Raises:
+            OptionError: `none` and a benchmark.
+        """
+        if "none" in self.leakage and len(self.leakage) > 1:
+            raise OptionError(f"--leakage {' '.join(self.leakage)}: name benchmarks, or none alone")
+        return () if "none" in self.leakage else self.leakage
 
     @abstractmethod
     def job(self, material: Material, common: Mapping[str, Any]) -> TrainingJob:

@@ -98,13 +98,7 @@ class Power(Study):
             check_varies(one)
         how = (self.power, self.resampling, self.seed)
         needs = [need for one in asked for need in needs_of(one, *how)]
-        facts = {
-            "inputs": work.inputs,
-            "power": self.power,
-            "level": self.resampling.level,
-            "resamples": self.resampling.resamples,
-            "seed": self.seed,
-        }
+        facts = {"inputs": work.inputs}
         slopes = [need.slope for need in needs]
         assumed = (
             f"assumed: errors fall with the square root of the size; measured exponents "

@@ -123,17 +123,12 @@ class Alarms(SystemsStudy):
         )
 
     def _facts(self, corpus: Corpus, counts: AlarmCounts) -> dict[str, Any]:
-        from gecjury.studies.systems.ranking import settings_of_tests
-
         return {
             "sentences": counts.words.size,
             "words": int(counts.words.sum()),
             "of_sentences": len(corpus),
             "good_by": "references" if corpus.references else "file",
-            "uncertainty": {
-                **settings_of_tests(self.resampling, self.seed),
-                "correction": "holm",
-            },
+            "correction": "holm",
         }
 
     def _main(self, rows: Sequence[Record], counts: AlarmCounts, notes: Sequence[str]) -> Table:

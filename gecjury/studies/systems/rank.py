@@ -61,7 +61,7 @@ class Rank(SystemsStudy):
         the difference from the next system; None for the last). Table `significance` has all
         p-values.
         """
-        from gecjury.studies.systems.ranking import missing_notes, rank_scores, settings_of_tests
+        from gecjury.studies.systems.ranking import missing_notes, rank_scores
 
         how, scored = self.resampling, work.scores()
         rankings = tuple(
@@ -84,12 +84,10 @@ class Rank(SystemsStudy):
             crossed=("score",),
         )
         tests = [self._tests(one) for one in rankings if one.tests]
-        drawn = how.over != "none"
         return Systems(
             (main, Table((), tests, name="significance")),
-            {"uncertainty": settings_of_tests(how, self.seed) if drawn else None},
-            tuple(notes),
-            int(any(one.unanswered for one in scored)),
+            notes=tuple(notes),
+            status=int(any(one.unanswered for one in scored)),
             language=work.corpus.language.code,
             title=f"Ranking of {', '.join(work.corpus.names)}",
             verdict=opening_of(rankings),

@@ -337,15 +337,3 @@ def certainty(how: Resampling, *, clusters: bool = False) -> list[Column]:
         Column("cluster", hidden=() if clusters else ("brief",)),
         Column("p_next", legend=p_next, notes=(tests,)),
     ]
-
-
-def settings_of_tests(how: Resampling, seed: int) -> dict[str, Any]:
-    """Return the settings of intervals and tests for JSON."""
-    return {
-        "resamples": how.resamples,
-        "over": how.over,
-        "permutations": how.permutations,
-        "seed": seed,
-        "confidence": how.confidence,
-        "level": how.level,
-    }

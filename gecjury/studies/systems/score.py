@@ -21,13 +21,11 @@ from gecjury.report.tables import audit_tables
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
-from gecjury.studies.inputs import Inputs
+from gecjury.studies.inputs import Arguments, Inputs
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 from gecjury.studies.systems.page import USUAL_LEVEL, USUAL_WORST, Systems, opening_of, page_of
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from gecjury.corpus.corpus import Corpus
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
@@ -69,13 +67,13 @@ class Score(Study):
     limit: int | None = option(None, metavar="N", least=1)
     seed: int = option(0, least=0)
 
-    def asked(self, args: Namespace) -> Study:
+    def asked(self, given: Arguments) -> tuple[Study, Arguments]:
         """Return the scoring of a dataset if the inputs are one.
 
         Raises:
             OptionError: options of one kind are given with inputs of the other.
         """
-        return dataset_scoring(args) or self
+        return dataset_scoring(given, self) or self, given
 
     def check(self, work: Work) -> None:
         """Refuse data that a metric cannot score, and given scores if sentences are drawn."""

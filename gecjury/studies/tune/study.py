@@ -24,7 +24,7 @@ from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.choices import Aggregate
 from gecjury.stats.figure import Figure, records
-from gecjury.studies.inputs import Inputs, Need, OneBenchmark
+from gecjury.studies.inputs import Benchmarks, Inputs, Need
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ class Tune(Study):
     """
 
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
-    inputs: ClassVar[Inputs] = OneBenchmark(
+    inputs: ClassVar[Inputs] = Benchmarks(
         "benchmark on which the value is found",
+        count=1,
         metric="with a range of values, METRIC:OPTION=START:STOP:STEP; see below",
     )
     keeps: ClassVar[Output | None] = SCORES
@@ -176,7 +177,6 @@ what to tune:
             "benchmark": benchmark.name,
             "systems": list(benchmark.corpus.names),
             "human": benchmark.view,
-            "seed": self.seed,
             "fingerprint": benchmark.fingerprint,
             "warnings": warnings,
             **result.facts,

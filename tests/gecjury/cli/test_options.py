@@ -162,3 +162,23 @@ def test_a_new_output_folder_named_like_a_file_is_refused(
     assert not (shell.folder / name).exists()
     (shell.folder / name).mkdir()
     assert shell(command, *words)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (
+            [*SCORE[:3], "-m", "green"],
+            "green needs references: give at least one (-r FILE)",
+        ),
+        (
+            ["compare", "sample", "-m", "green", "--statistic", "spa", "--level", "edit"],
+            "--statistic spa: nothing is tested at system level with --resample none, --level "
+            "sentence or --level edit; leave one of them out",
+        ),
+    ],
+)
+def test_settings_in_messages_are_shown_as_options(
+    shell: Shell, argv: list[str], message: str
+) -> None:
+    assert shell(*argv) == (2, "", f"gecjury: {message}\n")

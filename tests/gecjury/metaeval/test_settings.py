@@ -26,7 +26,7 @@ from gecjury.stats.resampling import Resampling
         ({"seed": -1}, "--seed -1: expected 0 or more"),
         ({"statistic": "spa", "resampling": Resampling(over="none")}, "nothing is tested"),
         ({"statistic": "spa", "level": "sentence"}, "nothing is tested at system level"),
-        ({"statistic": "pairwise_accuracy", "level": "edit"}, "--statistic pairwise-accuracy"),
+        ({"statistic": "pairwise_accuracy", "level": "edit"}, "`statistic=pairwise_accuracy`"),
     ],
 )
 def test_settings_refuse_impossible_values(given: dict[str, Any], words: str) -> None:

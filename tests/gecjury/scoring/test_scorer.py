@@ -138,8 +138,8 @@ def test_a_table_gives_records_and_is_shown_in_notebooks() -> None:
 @pytest.mark.parametrize(
     ("need", "message"),
     [
-        ("references", "toy needs references: give at least one with -r FILE"),
-        ("gold", "toy needs gold edits: give an M2 file with --m2 FILE"),
+        ("references", r"toy needs references: give at least one \(`references=FILE`\)"),
+        ("gold", "toy needs gold edits: give an M2 file .`m2=FILE`"),
         ("rivals", "toy weighs systems against each other and got 1"),
     ],
 )

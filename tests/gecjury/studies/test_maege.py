@@ -346,7 +346,7 @@ def test_changes_by_type_by_hand() -> None:
 
 SETTINGS = Maege(
     references="all", source="random", aggregate="mean", by_type=True, seeds=2, seed=5,
-    resampling=Resampling(resamples=15),
+    resampling=Resampling(over="sentences", resamples=15),
 )  # fmt: skip
 WORDS = ["--references", "all", "--source", "random", "--aggregate", "mean", "--by-type"]
 WORDS += ["--seeds", "2", "--seed", "5", "--resamples", "15", "-m", "green", "-m", "gleu"]

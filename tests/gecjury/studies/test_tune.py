@@ -60,7 +60,9 @@ def test_the_weights_of_a_some_are_searched_together() -> None:
 
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     benchmark = gecjury.load_benchmark("sample", systems="all", view="sentence")
-    settings = Tune(test=(benchmark,), human_scores="trueskill", aggregate="mean", seed=2)
+    settings = Tune(
+        test=(benchmark,), human="sentence", human_scores="trueskill", aggregate="mean", seed=2
+    )
     result = gecjury.tune(benchmark, "green:beta=0.5:2:0.5", settings)
     argv = ["tune", "green:beta=0.5:2:0.5", "sample", "--test", "sample", "--systems", "all"]
     argv += ["--human", "sentence", "--human-scores", "trueskill", "--aggregate", "mean"]

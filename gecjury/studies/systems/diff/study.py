@@ -201,7 +201,6 @@ class Diff(SystemsStudy):
 
     def _facts(self, found: OldAndNew) -> dict[str, Any]:
         from gecjury.studies.systems.diff.edited import totals
-        from gecjury.studies.systems.ranking import settings_of_tests
 
         old, new = found.work.corpus.names
         edits = found.edits and {
@@ -215,10 +214,7 @@ class Diff(SystemsStudy):
             "types": [],
             "edits": edits,
             "moved": [],
-            "uncertainty": {
-                **settings_of_tests(self.resampling, self.seed),
-                "correction": "holm",
-            },
+            "correction": "holm",
         }
 
     def _tables(

@@ -25,7 +25,10 @@ def test_order_and_shared_ranks() -> None:
     assert [(row["rank"], row["system"]) for row in rows] == [
         (1, "fixed"), (1, "again"), (3, "copy"),
     ]  # fmt: skip
-    assert (ranked.facts["uncertainty"], ranked.table("significance").rows) == (None, [])
+    assert (ranked.settings["resampling"]["resample"], ranked.table("significance").rows) == (
+        "none",
+        [],
+    )
     assert not {"ci95", "ranks", "cluster"} & set(rows[0])
 
 
