@@ -93,7 +93,7 @@ def _utilities(
 
 
 @dataclass(frozen=True)
-class Choice:
+class PickedOutput:
     """The candidate that is chosen for each sentence.
 
     Attributes:
@@ -107,7 +107,7 @@ class Choice:
     unscored: int
 
 
-def choose_best(scores: FloatArray, corpus: Corpus) -> Choice:
+def choose_best(scores: FloatArray, corpus: Corpus) -> PickedOutput:
     """Choose the candidate with the highest score; the first of several equal ones.
 
     Args:
@@ -125,4 +125,4 @@ def choose_best(scores: FloatArray, corpus: Corpus) -> Choice:
         len({versions[system][row] for system in np.flatnonzero(top[:, row]).tolist()}) > 1
         for row in np.flatnonzero(~unscored).tolist()
     )
-    return Choice(filled.argmax(axis=0), tied, int(unscored.sum()))
+    return PickedOutput(filled.argmax(axis=0), tied, int(unscored.sum()))

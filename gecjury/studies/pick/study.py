@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
     from gecjury.stats.figure import Figure
-    from gecjury.studies.pick.candidates import Choice
+    from gecjury.studies.pick.candidates import PickedOutput
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +152,7 @@ def _figures(chosen: Mapping[str, int], **about: str) -> tuple[Figure, ...]:
 
 
 def _lines_table(
-    choice: Choice, names: Sequence[str], lines: Sequence[str], scores: FloatArray
+    choice: PickedOutput, names: Sequence[str], lines: Sequence[str], scores: FloatArray
 ) -> Table:
     records = [
         {

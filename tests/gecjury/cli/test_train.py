@@ -152,7 +152,7 @@ SOME = ["some", "r.tsv", "-o", "out"]
         ([*SOME, "--epochs", "0", *COLUMNS], "expected 1 to 1000000"),
         (["impara", "nowhere", "-o", "out"], "neither a set"),
         ([*SOME, "--leakage"], "--leakage: expected at least one argument"),
-        ([*SOME, "--leakage", "sedaa"], "unknown benchmark 'sedaa': did you mean seeda?"),
+        ([*SOME, "--leakage", "sedaa"], "unknown benchmark 'sedaa': did you mean seeda"),
         ([*SOME, "--leakage", "none", "seeda"], "--leakage none seeda: name benchmarks, or none"),
         (["some", "autojqe", "-o", "out", "--lang", "sv"], "autojqe is Japanese (ja)"),
         (["impara", "geccc-dev", "-o", "out", "--lang", "uk"], "geccc-dev is Czech (cs)"),
