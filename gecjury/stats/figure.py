@@ -76,6 +76,11 @@ def figures_about(
     ]
 
 
+def values_of(one: object, *keys: str) -> dict[str, Any]:
+    """Return attributes by name; one that is renamed is an error, and not a key that changes."""
+    return {key: getattr(one, key) for key in keys}
+
+
 def records(
     figures: Iterable[Figure],
     key: Callable[[Figure], str] = lambda figure: figure.statistic,

@@ -16,7 +16,7 @@ from gecjury.core.settings import option
 from gecjury.corpus.edits import counted_edits
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
-from gecjury.stats.figure import Figure, figures_about, records
+from gecjury.stats.figure import Figure, figures_about, records, values_of
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need
 from gecjury.studies.study import Study, Work
 
@@ -271,7 +271,7 @@ class TypeNorm:
 
     def figures(self) -> list[Figure]:
         """Return the numbers of the type."""
-        values = {"edits": self.edits, "mean": self.mean, "stdev": self.stdev}
+        values = values_of(self, "edits", "mean", "stdev")
         return figures_about(values, level="norms", part=self.type)
 
 

@@ -15,7 +15,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio
-from gecjury.stats.figure import Figure, figures_about
+from gecjury.stats.figure import Figure, figures_about, values_of
 from gecjury.studies.attack.perturbations import Perturbation, Victim, perturb
 
 register(
@@ -162,20 +162,9 @@ class Effect:
 
     def figures(self, metric: str, family: str) -> list[Figure]:
         """Return the numbers of the effect on a metric."""
-        values = {
-            "higher": self.higher,
-            "equal": self.equal,
-            "lower": self.lower,
-            "net": self.net,
-            "change": self.change,
-            "compared": self.compared,
-            "unchanged": self.unchanged,
-            "missing": self.missing,
-            "before": self.before,
-            "after": self.after,
-            "outranks": self.outranks,
-            "outranks_source": self.outranks_source,
-        }
+        shares = values_of(self, "higher", "equal", "lower", "net", "change", "before", "after")
+        counts = ("compared", "unchanged", "missing", "outranks", "outranks_source")
+        values = {**shares, **values_of(self, *counts)}
         about = {"metric": metric, "family": family, "part": self.attack}
         return figures_about(values, {"net": self.net_ci95}, level="attack", **about)
 

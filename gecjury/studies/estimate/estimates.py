@@ -17,7 +17,7 @@ from gecjury.report.verdict import Ranked
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import FEWEST_LABELS
-from gecjury.stats.figure import Figure, figures_about, records
+from gecjury.stats.figure import Figure, figures_about, records, values_of
 from gecjury.studies.estimate.labels import Labels
 from gecjury.studies.estimate.prediction_powered import (
     EstimateInterval,
@@ -76,10 +76,7 @@ class Estimated:
             **{key: one.value for key, one in bounded.items()},
             "error": self.powered.error,
             "weight": self.powered.weight,
-            "labelled": self.labelled,
-            "worth": self.worth,
-            "sources": self.sources,
-            "all_labels": self.all_labels,
+            **values_of(self, "labelled", "worth", "sources", "all_labels"),
         }
         return figures_about(
             {key: value for key, value in values.items() if value is not None},

@@ -26,7 +26,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, group_counts, interval
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio
-from gecjury.stats.figure import Figure, figures_about
+from gecjury.stats.figure import Figure, figures_about, values_of
 from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.resampling import Resampling
 
@@ -179,12 +179,7 @@ class Candidate:
 
     def figures(self, **about: str) -> list[Figure]:
         """Return its numbers; `about` says on which benchmark."""
-        values = {
-            "accuracy": self.accuracy,
-            "difference": self.difference,
-            "chosen": self.chosen,
-            "missing": self.missing,
-        }
+        values = values_of(self, "accuracy", "difference", "chosen", "missing")
         intervals = {"accuracy": self.accuracy_ci95, "difference": self.difference_ci95}
         return figures_about(values, intervals, level="candidates", metric=self.metric, **about)
 
@@ -215,15 +210,8 @@ class HeldOut:
 
     def figures(self, **about: str) -> list[Figure]:
         """Return its numbers; `about` says on which benchmark."""
-        values = {
-            "candidates": self.candidates,
-            "folds": self.folds,
-            "figure": self.figure,
-            "held_out": self.held_out,
-            "inflation": self.inflation,
-            "default": self.default,
-            "gain": self.gain,
-        }
+        keys = ("candidates", "folds", "figure", "held_out", "inflation", "default", "gain")
+        values = values_of(self, *keys)
         interval = {"gain": self.gain_ci95}
         return figures_about(values, interval, level="held_out", metric=self.best, **about)
 
