@@ -92,18 +92,13 @@ class Estimated:
         """Return the record of the estimate for tables and JSON."""
         names = {f"{key}_ci95": f"{key}_interval" for key in ("labels_alone", "metric_alone")}
         names["estimate_ci95"] = "interval"
-        if len(self.names) == 1:
-            (row,) = records(self.figures(metric, family), names=names)
-            return {"worth": None, **row}
-        (row,) = records(self.figures(metric, family), names={**names, "system": ""})
-        first, second = self.names
-        return {
-            "worth": None,
-            **row,
-            "first": first,
-            "second": second,
-            "neighbours": self.neighbours,
-        }
+        pair: dict[str, Any] = {}
+        if len(self.names) == 2:
+            names["system"] = ""
+            first, second = self.names
+            pair = {"first": first, "second": second, "neighbours": self.neighbours}
+        (row,) = records(self.figures(metric, family), names=names)
+        return {"worth": None, **row, **pair}
 
 
 def estimates_of(

@@ -12,7 +12,7 @@ Example:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gecjury.core.arrays import FloatArray
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
-    from gecjury.stats.figure import Figure
     from gecjury.studies.pick.candidates import Choice
 
 
@@ -96,6 +95,7 @@ class Pick(Study):
         per sentence: the system `chosen`, its `text`, and the `scores` of all systems.
         """
         from gecjury.corpus.remarks import remarks_on
+        from gecjury.stats.figure import figures_by
         from gecjury.studies.pick.candidates import agreement, choose_best, metric_scores
 
         corpus, start, scorer = work.corpus, time.perf_counter(), self._utility
@@ -119,7 +119,8 @@ class Pick(Study):
         counts = {name: choice.chosen.tolist().count(row) for row, name in enumerate(names)}
         method = {"method": label, "signature": signature, "chosen": counts, "tied": choice.tied}
         method |= {"unscored": choice.unscored, "seconds": (seconds := time.perf_counter() - start)}
-        notes = tuple(dict.fromkeys(remarks))
+        chosen = {name: {"chosen": count} for name, count in counts.items()}
+        about, notes = {"metric": label, "family": scorer.family}, tuple(dict.fromkeys(remarks))
         often = ", ".join(f"{name} {number(count)}" for name, count in counts.items())
         said = (
             f"{label}: {number(len(lines))} sentences in {seconds:.1f} s; chosen: {often} (among "
@@ -133,22 +134,8 @@ class Pick(Study):
             (*map(as_note, notes), said),
             # Programs read the corrections line by line, so nothing else is printed among them.
             text="" if self.output else lines_text(lines),
-            numbers=_figures(counts, metric=label, family=scorer.family),
+            numbers=tuple(figures_by("system", chosen, level="pick", n=len(lines), **about)),
         )
-
-
-def _figures(chosen: Mapping[str, int], **about: str) -> tuple[Figure, ...]:
-    """Return for how many sentences each system was chosen."""
-    from gecjury.stats.figure import figures_about
-
-    sentences = sum(chosen.values())
-    return tuple(
-        figure
-        for name, count in chosen.items()
-        for figure in figures_about(
-            {"chosen": count}, level="pick", system=name, n=sentences, **about
-        )
-    )
 
 
 def _lines_table(

@@ -11,6 +11,7 @@ import numpy as np
 
 from gecjury.core.arrays import FloatArray
 from gecjury.report.result import Column, Record, Table
+from gecjury.report.table import BRIEF, OTHERS
 from gecjury.scoring.by_edit import merged_type, whole_counts
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import Statistic, register
@@ -186,8 +187,8 @@ def part_table(key: str, parts: Sequence[PartialScore]) -> Table:
     columns = [Column(name) for name in names]
     if key == "type":
         # People see the three counts in one column, and everybody else in three.
-        three = Column("tp/fp/fn", value=_three, hidden=("verbose", "latex", "tsv"))
-        hidden = [replace(c, hidden=("brief",) * (c.key in _COUNTS)) for c in columns]
+        three = Column("tp/fp/fn", value=_three, hidden=OTHERS)
+        hidden = [replace(c, hidden=BRIEF * (c.key in _COUNTS)) for c in columns]
         columns = [*hidden[:3], three, *hidden[3:]]
     return Table(columns, rows, _TITLES[key], _NOTES.get(key, ()), name)
 
