@@ -113,6 +113,7 @@ def _row(name: str) -> dict[str, Any]:
 def _option_table(row: Mapping[str, Any], form: str) -> Table:
     """Return the options of a metric as one table; for people, values and meaning are joined."""
     from gecjury.report.result import Column, Table
+    from gecjury.stats.catalogue import Statistic, register
 
     if "explained" not in row:
         return Table([Column("name"), Column("needs")], [row])
@@ -123,6 +124,7 @@ def _option_table(row: Mapping[str, Any], form: str) -> Table:
     first = shown[0]
     example = f"{row['name']}:{first['option']}={first['default'] or '...'}"
     notes = [f"use: -m {example}; separate several options by commas"]
+    register(Statistic("option.meaning", "value: meaning"))
     last = [Column("meaning", value="{expected}: {meaning}".format_map, place="option")]
     if form == "tsv":
         last = [Column("expected"), Column("meaning")]

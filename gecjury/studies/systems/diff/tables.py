@@ -27,7 +27,7 @@ from gecjury.studies.systems.diff.edited import EditChange, MovedSentence, most_
 from gecjury.studies.systems.diff.paired import Paired, type_counts, type_differences
 from gecjury.studies.systems.parts import three_counts
 
-register(Statistic("effect", digits=5), Statistic("side", " "))
+register(Statistic("effect", digits=5))
 
 
 class TypeDifference(NamedTuple):
