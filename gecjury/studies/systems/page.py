@@ -103,9 +103,8 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
         for system in one.systems
         for figure in system.numbers[: 1 if one.metric else None]
     ]
-    differences = [
-        figure for figure in result.numbers if figure.statistic == "difference" and not figure.part
-    ]
+    further = (figure for figure in result.numbers if not figure.part)
+    differences = [figure for figure in further if figure.statistic == "difference"]
     costs = cost_tables([part for table in scored for part in by_type(table, level)])
     shown = replace(
         result,

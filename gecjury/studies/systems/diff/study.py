@@ -150,7 +150,7 @@ class Diff(SystemsStudy):
             ),
         )
 
-    def _compared(self, work: Work) -> OldAndNew:
+    def _compared(self, work: Work) -> ComparedOutputs:
         """Score both systems and compare them."""
         from gecjury.studies.systems.diff import edited, paired, tables
 
@@ -165,7 +165,7 @@ class Diff(SystemsStudy):
         named = list(zip(work.scorers, scored, strict=True))
         level = self.by_type
         types = [tables.differences_by_type(t, level, *how) for t in scored] if level else []
-        return OldAndNew(
+        return ComparedOutputs(
             work,
             scored,
             {t.signature.label: paired.metric_difference(one, t, *how) for one, t in named},
@@ -183,7 +183,7 @@ class Diff(SystemsStudy):
             ],
         )
 
-    def _judged(self, found: OldAndNew) -> tuple[int, tuple[str, ...], dict[str, Any]]:
+    def _judged(self, found: ComparedOutputs) -> tuple[int, tuple[str, ...], dict[str, Any]]:
         """Return the exit status, and what the gate says: to people, and to programs."""
         from gecjury.studies.systems.diff import gate
 
@@ -199,7 +199,7 @@ class Diff(SystemsStudy):
         verdict = gate.judge_gate(conditions, figures)
         return *gate.outcome(verdict, unscored), {"gate": verdict}
 
-    def _facts(self, found: OldAndNew) -> dict[str, Any]:
+    def _facts(self, found: ComparedOutputs) -> dict[str, Any]:
         from gecjury.studies.systems.diff.edited import totals
         from gecjury.studies.systems.ranking import settings_of_tests
 
@@ -222,7 +222,7 @@ class Diff(SystemsStudy):
         }
 
     def _tables(
-        self, found: OldAndNew, types: Iterable[Table], notes: Sequence[str]
+        self, found: ComparedOutputs, types: Iterable[Table], notes: Sequence[str]
     ) -> Iterator[Table]:
         from gecjury.studies.systems.diff.tables import edit_tables, moved_tables
 
@@ -233,7 +233,7 @@ class Diff(SystemsStudy):
         yield from moved_tables(found.moved, self.show) if found.moved else ()
         yield from audit_tables(found.scored)
 
-    def _differences(self, title: str, found: OldAndNew, notes: Sequence[str]) -> Table:
+    def _differences(self, title: str, found: ComparedOutputs, notes: Sequence[str]) -> Table:
         from gecjury.studies.systems.diff.paired import RATES
         from gecjury.studies.systems.diff.tables import bounded
 
@@ -263,7 +263,7 @@ class Diff(SystemsStudy):
 
 
 @dataclass(frozen=True)
-class OldAndNew:
+class ComparedOutputs:
     """Two outputs and their differences.
 
     Attributes:
