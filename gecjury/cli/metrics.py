@@ -118,6 +118,7 @@ def _row(name: str) -> dict[str, Any]:
 def _option_tables(row: Mapping[str, Any], form: str) -> list[Table]:
     """Return a metric's own options and those that it shares; for people, meanings have values."""
     from gecjury.report.result import Column, Table
+    from gecjury.stats.catalogue import Statistic, register
 
     if "explained" not in row:
         return [Table([Column("name"), Column("needs")], [row])]
@@ -129,6 +130,7 @@ def _option_tables(row: Mapping[str, Any], form: str) -> list[Table]:
     first = shown[0]
     example = f"{row['name']}:{first['option']}={first['default'] or '...'}"
     notes = [f"use: -m {example}; separate several options by commas"]
+    register(Statistic("option.meaning", "value: meaning"))
     last = [Column("meaning", value="{expected}: {meaning}".format_map, place="option")]
     if form == "tsv":
         last = [Column("expected"), Column("meaning")]

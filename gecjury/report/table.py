@@ -18,6 +18,9 @@ METRIC_KEYS = ("metric", "measure")
 Reader = Literal["brief", "verbose", "latex", "tsv"]
 """Who reads a table: people without and with `--verbose`, papers, and programs."""
 
+BRIEF: tuple[Reader, ...] = ("brief",)
+OTHERS: tuple[Reader, ...] = ("verbose", "latex", "tsv")
+
 Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
 """Sentences by group: a line on each, and its versions by name, with their edits marked."""
 

@@ -191,11 +191,8 @@ _ENTRIES = (
     Statistic("cost", digits=5),
     Statistic("partner_mass", "partner's mass"),
     Statistic("mean"),
-    # Trainings.
-    _share("training.accuracy", "in the right order"),
     # Edits, rows of data, and columns of text.
-    _count("failed", "not fulfilled"),
-    Statistic("option.meaning", "value: meaning"),
+    Statistic("side", " "),
     # Beside the figures.
     _count(
         "missing",
@@ -204,12 +201,6 @@ _ENTRIES = (
         "as a tie.",
     ),
     Statistic("seconds", "s", digits=1),
-    Statistic(
-        "page.seconds",
-        "seconds",
-        digits=1,
-        meaning="Scoring time in this run; – if stored scores were read.",
-    ),
 )
 
 CATALOGUE = {entry.key: entry for entry in _ENTRIES}

@@ -76,6 +76,26 @@ def figures_about(
     ]
 
 
+def figures_by(field: str, values: Mapping[str, Mapping[str, float]], **about: Any) -> list[Figure]:
+    """Return the figures of several systems, or of the names in another field.
+
+    Args:
+        field: the field, such as `system`.
+        values: by name, then by statistic.
+        **about: the other fields, which all figures share.
+    """
+    return [
+        figure
+        for name, own in values.items()
+        for figure in figures_about(own, **{field: name}, **about)
+    ]
+
+
+def values_of(one: object, *keys: str) -> dict[str, Any]:
+    """Return attributes by name; one that is renamed is an error, and not a key that changes."""
+    return {key: getattr(one, key) for key in keys}
+
+
 def records(
     figures: Iterable[Figure],
     key: Callable[[Figure], str] = lambda figure: figure.statistic,

@@ -16,7 +16,7 @@ from gecjury.core.settings import option
 from gecjury.corpus.edits import counted_edits
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
-from gecjury.stats.figure import Figure, figures_about, records
+from gecjury.stats.figure import Figure, figures_about, figures_by, records
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need
 from gecjury.studies.study import Study, Work
 
@@ -142,13 +142,8 @@ class EditsPerSentence(Analysis):
         }
         counts = dict(sorted(counts.items(), key=lambda pair: pair[1]))
         means = {name: count / len(corpus) for name, count in counts.items()}
-        figures = [
-            figure
-            for name, count in counts.items()
-            for figure in figures_about(
-                {"edits": count, "per_sentence": means[name]}, system=name, n=len(corpus)
-            )
-        ]
+        values = {name: {"edits": counts[name], "per_sentence": means[name]} for name in counts}
+        figures = figures_by("system", values, n=len(corpus))
         columns = [Column("system"), Column("edits"), Column("per_sentence")]
         return self.result(
             work,
@@ -187,9 +182,9 @@ class Scatter(JudgedAnalysis):
             label = table.signature.label
             # The figure shows each metric as a separate cloud of points.
             groups[label] = np.column_stack([target, scores])
-            for system, (human, score) in zip(corpus.names, groups[label].tolist(), strict=True):
-                values = {"human": human, "score": score}
-                figures += figures_about(values, level="score", metric=label, system=system)
+            pairs = zip(corpus.names, groups[label].tolist(), strict=True)
+            of_systems = {system: {"human": human, "score": own} for system, (human, own) in pairs}
+            figures += figures_by("system", of_systems, level="score", metric=label)
             found = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
             correlations += figures_about(found, level="system", metric=label)
         names = short_names(groups)
@@ -240,7 +235,7 @@ class Norms(Analysis):
         corpus = self.corpus(work)
         edits, vectors = _metric(self, work).vectors_of(corpus, work.runtime)
         norms = type_norms([short_type(edit.type) for _, _, edit in edits], vectors, self.min_count)
-        figures = [figure for norm in norms for figure in norm.figures()]
+        figures = figures_by("part", norms, level="norms")
         rows = records(figures, names={"part": "type"})
         columns = [Column("type"), Column("edits"), Column("mean"), Column("stdev")]
         note = f"{len(edits)} edits of {len(corpus.systems)} systems; types with "
@@ -251,32 +246,21 @@ class Norms(Analysis):
             figures,
             partial(
                 bars,
-                [norm.type for norm in norms],
-                [norm.mean for norm in norms],
+                list(norms),
+                [of_type["mean"] for of_type in norms.values()],
                 label="L2 norm of edit vectors (mean and standard deviation)",
-                errors=[norm.stdev for norm in norms],
+                errors=[of_type["stdev"] for of_type in norms.values()],
             ),
             edits=len(edits),
         )
 
 
-@dataclass(frozen=True)
-class TypeNorm:
-    """Mean and standard deviation of the norms of the edits of a type."""
-
-    type: str
-    edits: int
-    mean: float
-    stdev: float
-
-    def figures(self) -> list[Figure]:
-        """Return the numbers of the type."""
-        values = {"edits": self.edits, "mean": self.mean, "stdev": self.stdev}
-        return figures_about(values, level="norms", part=self.type)
-
-
-def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[TypeNorm]:
+def type_norms(
+    types: Sequence[str], vectors: FloatArray, least: int
+) -> dict[str, dict[str, float]]:
     """Return the norms of edits by error type, the smallest mean first.
+
+    Of each type: the number of its `edits`, `mean` and standard deviation, `stdev`.
 
     Args:
         types: types of the edits.
@@ -290,11 +274,11 @@ def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[Ty
 
     norms = np.linalg.norm(vectors, axis=1)
     lengths = {kind: norms[np.array(types) == kind] for kind in _common(types, least)}
-    of_types = [
-        TypeNorm(kind, len(own), float(own.mean()), float(own.std()))
+    found = {
+        kind: {"edits": len(own), "mean": float(own.mean()), "stdev": float(own.std())}
         for kind, own in lengths.items()
-    ]
-    return sorted(of_types, key=lambda norm: norm.mean)
+    }
+    return dict(sorted(found.items(), key=lambda item: item[1]["mean"]))
 
 
 def short_type(kind: str) -> str:
@@ -423,16 +407,12 @@ class Lambda(JudgedAnalysis):
         ]
         r, rho = ([correlate(target, one) for one in scores] for correlate in (pearson, spearman))
         best = best_variant(r, rho)
+        found = {
+            f"λ1 = λ2 = {value:g}": {"lambda": value, "pearson": one, "spearman": other}
+            for value, one, other in zip(values, r, rho, strict=True)
+        }
         about = {"level": "system", "metric": work.scorer.name, "human": kind}
-        figures = [
-            figure
-            for value, *found in zip(values, r, rho, strict=True)
-            for figure in figures_about(
-                {"lambda": value, "pearson": found[0], "spearman": found[1]},
-                part=f"λ1 = λ2 = {value:g}",
-                **about,
-            )
-        ]
+        figures = figures_by("part", found, **about)
         rows = records(figures, names={"part": "", "metric": "", "human": ""})
         note = f"best: λ = {values[best]:g} (r {r[best]:.3f}, ρ {rho[best]:.3f})"
         title = f"{work.name}: UOT-ERRANT by TrueSkill against human {kind}"

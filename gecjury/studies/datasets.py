@@ -211,6 +211,8 @@ def _refuse_text_options(given: Arguments, study: Study) -> None:
 
 def _tables(scores: DatasetScores) -> list[Table]:
     from gecjury.report.result import Column, Table
+    from gecjury.stats.catalogue import Statistic, register
+    from gecjury.stats.figure import values_of
 
     rows, results = scores.rows(), scores.results
     columns = [Column("system")] if any(row["system"] for row in rows) else []
@@ -229,7 +231,9 @@ def _tables(scores: DatasetScores) -> list[Table]:
         shown.append(Table([Column(key) for key in keys], missing, "Missing scores", asked=True))
     if results.kept is not None:
         about = f"{results.kept} of {results.read} rows are kept"
-        heads = [Column("condition"), Column("removed"), Column("failed")]
-        rows = [vars(part) for part in results.conditions]
+        register(Statistic("failed", "not fulfilled", digits=0))
+        keys = ("condition", "removed", "failed")
+        heads = [Column(key) for key in keys]
+        rows = [values_of(part, *keys) for part in results.conditions]
         shown.append(Table(heads, rows, "Kept rows", [about], asked=True))
     return shown

@@ -29,7 +29,7 @@ from gecjury.corpus.edits import (
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import AttributionMethod
-from gecjury.stats.figure import Figure, figures_about
+from gecjury.stats.figure import Figure, figures_about, figures_by
 from gecjury.studies.inputs import Inputs, Need, Sentence
 from gecjury.studies.study import Study, Work, function_of
 
@@ -238,19 +238,11 @@ class Explanations(Result):
     def figures(self) -> list[Figure]:
         """Return the scores by each reference, then the costs or the shares."""
         scorer = self.work.scorer
-        scores = [
-            figure
-            for sentence, one in self.parts
-            for number, explanation in enumerate(one.explanations, 1)
-            for figure in figures_about(
-                explanation.scores,
-                level="explain",
-                metric=scorer.name,
-                family=scorer.family,
-                system="" if sentence is None else f"line {sentence.line}",
-                part=f"reference {number}",
-            )
-        ]
+        about, scores = {"metric": scorer.name, "family": scorer.family}, list[Figure]()
+        for sentence, one in self.parts:
+            by_reference = {f"reference {n}": e.scores for n, e in enumerate(one.explanations, 1)}
+            place = "" if sentence is None else f"line {sentence.line}"
+            scores += figures_by("part", by_reference, level="explain", system=place, **about)
         return [*scores, *self.drawn()]
 
 

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping
 from gecjury.core.errors import MissingExtraError, OptionError
 from gecjury.report.citations import address_of
 from gecjury.scoring.registry import scorer_class
-from gecjury.stats.catalogue import CATALOGUE
+from gecjury.stats.catalogue import CATALOGUE, Statistic, register
+
+register(
+    Statistic(
+        "page.seconds",
+        "seconds",
+        digits=1,
+        meaning="Scoring time in this run; – if stored scores were read.",
+    )
+)
 
 _TERMS = {
     "r": "pearson",

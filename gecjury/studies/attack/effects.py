@@ -12,7 +12,7 @@ from gecjury.core.arrays import BoolArray, FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import interval
+from gecjury.stats.bootstrap import Interval, interval
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio
 from gecjury.stats.figure import Figure, figures_about
@@ -133,51 +133,24 @@ class Effect:
     """The effect of one kind of damage on a metric's scores of all systems.
 
     Attributes:
-        higher: share of the changed texts that score higher than before.
-        net: `higher` minus `lower`, with a 95% interval over sentences.
-        change: mean change of the score.
-        compared: number of changed texts with scores.
-        unchanged: number of texts that the damage did not change.
-        missing: number of changed texts without a score.
-        before: mean corpus score of the undamaged outputs.
-        outranks: for how many systems the damaged output would rank above the undamaged one.
-        outranks_source: for how many it would rank above the source.
+        numbers: by statistic: the shares of the changed texts that score `higher`, `equal` and
+            `lower` than before; `net`, `higher` minus `lower`; the mean `change` of the score; how
+            many changed texts were `compared`, how many texts are `unchanged`, and how many changed
+            ones have no score (`missing`); the mean corpus score of the outputs `before` and
+            `after`; and for how many systems the damaged output would rank above the undamaged one
+            (`outranks`) and above the source (`outranks_source`).
+        net_ci95: 95% interval of `net` over sentences.
     """
 
     attack: str
-    higher: float
-    equal: float
-    lower: float
-    net: float
-    net_ci95: tuple[float, float]
-    change: float
-    compared: int
-    unchanged: int
-    missing: int
-    before: float
-    after: float
-    outranks: int
-    outranks_source: int
+    numbers: Mapping[str, float]
+    net_ci95: Interval
     verdict: DamageVerdict
 
     def figures(self, metric: str, family: str) -> list[Figure]:
         """Return the numbers of the effect on a metric."""
-        values = {
-            "higher": self.higher,
-            "equal": self.equal,
-            "lower": self.lower,
-            "net": self.net,
-            "change": self.change,
-            "compared": self.compared,
-            "unchanged": self.unchanged,
-            "missing": self.missing,
-            "before": self.before,
-            "after": self.after,
-            "outranks": self.outranks,
-            "outranks_source": self.outranks_source,
-        }
         about = {"metric": metric, "family": family, "part": self.attack}
-        return figures_about(values, {"net": self.net_ci95}, level="attack", **about)
+        return figures_about(self.numbers, {"net": self.net_ci95}, level="attack", **about)
 
 
 def effects_of(
@@ -222,23 +195,21 @@ def effect(attack: str, pairs: Sequence[ScoredPair], weights: FloatArray) -> Eff
     bounds = interval(drawn)[0]
     before, after, source = np.array([pair.totals for pair in pairs]).T
     # A lead within the rounding of neural scores does not count.
-    return Effect(
-        attack=attack,
-        higher=higher,
-        equal=equal,
-        lower=lower,
-        net=higher - lower,
-        net_ci95=bounds,
-        change=float(gains[scored].mean()) if count else float("nan"),
-        compared=count,
-        unchanged=int((~changed).sum()),
-        missing=int((changed & np.isnan(gains)).sum()),
-        before=float(before.mean()),
-        after=float(after.mean()),
-        outranks=int((after > before + _SAME).sum()),
-        outranks_source=int((after > source + _SAME).sum()),
-        verdict=_verdict(equal, bounds),
-    )
+    numbers = {
+        "higher": higher,
+        "equal": equal,
+        "lower": lower,
+        "net": higher - lower,
+        "change": float(gains[scored].mean()) if count else float("nan"),
+        "compared": count,
+        "unchanged": int((~changed).sum()),
+        "missing": int((changed & np.isnan(gains)).sum()),
+        "before": float(before.mean()),
+        "after": float(after.mean()),
+        "outranks": int((after > before + _SAME).sum()),
+        "outranks_source": int((after > source + _SAME).sum()),
+    }
+    return Effect(attack, numbers, bounds, _verdict(equal, bounds))
 
 
 def _verdict(equal: float, net: tuple[float, float]) -> DamageVerdict:
@@ -254,7 +225,7 @@ def summed_up(effects: Sequence[Effect], systems: int) -> str:
     kinds = dict[str, list[str]]()
     for one in effects:
         kinds.setdefault(one.verdict, []).append(one.attack)
-    lifting = [one.attack for one in effects if 2 * one.outranks > systems]
+    lifting = [one.attack for one in effects if 2 * one.numbers["outranks"] > systems]
     parts = [
         f"{verdict}: {', '.join(kinds[verdict])}"
         for verdict in ("prefers the damage", "does not see it", "undecided")

@@ -103,7 +103,7 @@ class Attack(MadeUp["list[Damaged]"]):
                 "seconds": {one.label: one.seconds for one in scored},
             },
             notes,
-            int(any(effect.missing for _, effect in pairs)),
+            int(any(effect.numbers["missing"] for _, effect in pairs)),
             verdict=tuple(f"{one.label} {summed_up(all_, len(systems))}." for one, all_ in found),
             numbers=tuple(figures),
         )

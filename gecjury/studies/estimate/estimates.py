@@ -17,7 +17,7 @@ from gecjury.report.verdict import Ranked
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import FEWEST_LABELS
-from gecjury.stats.figure import Figure, figures_about, records
+from gecjury.stats.figure import Figure, figures_about, records, values_of
 from gecjury.studies.estimate.labels import Labels
 from gecjury.studies.estimate.prediction_powered import (
     EstimateInterval,
@@ -76,10 +76,7 @@ class Estimated:
             **{key: one.value for key, one in bounded.items()},
             "error": self.powered.error,
             "weight": self.powered.weight,
-            "labelled": self.labelled,
-            "worth": self.worth,
-            "sources": self.sources,
-            "all_labels": self.all_labels,
+            **values_of(self, "labelled", "worth", "sources", "all_labels"),
         }
         return figures_about(
             {key: value for key, value in values.items() if value is not None},
@@ -95,18 +92,13 @@ class Estimated:
         """Return the record of the estimate for tables and JSON."""
         names = {f"{key}_ci95": f"{key}_interval" for key in ("labels_alone", "metric_alone")}
         names["estimate_ci95"] = "interval"
-        if len(self.names) == 1:
-            (row,) = records(self.figures(metric, family), names=names)
-            return {"worth": None, **row}
-        (row,) = records(self.figures(metric, family), names={**names, "system": ""})
-        first, second = self.names
-        return {
-            "worth": None,
-            **row,
-            "first": first,
-            "second": second,
-            "neighbours": self.neighbours,
-        }
+        pair: dict[str, Any] = {}
+        if len(self.names) == 2:
+            names["system"] = ""
+            first, second = self.names
+            pair = {"first": first, "second": second, "neighbours": self.neighbours}
+        (row,) = records(self.figures(metric, family), names=names)
+        return {"worth": None, **row, **pair}
 
 
 def estimates_of(

@@ -20,7 +20,7 @@ from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import check_needs, option
 from gecjury.core.wording import number
-from gecjury.report.result import Column, Reader, Record, Result, Table
+from gecjury.report.result import Column, Record, Result, Table
 from gecjury.stats.choices import FEWEST_LABELS
 from gecjury.stats.figure import Figure
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs
@@ -79,8 +79,7 @@ class Estimate(Study):
         """
         from gecjury.studies.estimate.estimates import estimates_of, verdict_of
 
-        labels, drawn = self._labelled(work)
-        tables = work.scores()
+        (labels, drawn), tables = self._labelled(work), work.scores()
         systems, pairs, figures = list[Record](), list[Record](), list[Figure]()
         verdict, notes = [], [*labels.warnings]
         for scorer, table in zip(work.scorers, tables, strict=True):
@@ -156,20 +155,20 @@ class Estimate(Study):
             f"estimate: mean label of all outputs; [low, high]: {self.confidence:.0%} over "
             "sources; worth: labelled sources with which labels alone would have the same error"
         )
-        verbose: tuple[Reader, ...] = ("brief", "latex", "tsv")
+        more = (Column("labelled"), Column("sources"), Column("error", digits=4), Column("weight"))
         return [
             *[Column("metric")] * (metrics > 1),
             Column("system"),
             Column("estimate", interval="interval", legend=legend, notes=self._how(labels)),
-            *[Column("all_labels")] * (self.draw is not None),
-            Column("labels_alone", interval="labels_alone_interval"),
+            *self._means(),
             Column("metric_alone"),
             Column("worth"),
-            Column("labelled", hidden=verbose),
-            Column("sources", hidden=verbose),
-            Column("error", digits=4, hidden=verbose),
-            Column("weight", hidden=verbose),
+            *(replace(column, hidden=("brief", "latex", "tsv")) for column in more),
         ]
+
+    def _means(self) -> list[Column]:
+        alone = Column("labels_alone", interval="labels_alone_interval")
+        return [alone] if self.draw is None else [Column("all_labels"), alone]
 
     def _how(self, labels: Labels) -> tuple[str, ...]:
         """Return notes on what the figures are."""
@@ -194,11 +193,9 @@ class Estimate(Study):
         """Return the table of differences, of which papers show those of neighbours."""
         columns = [
             *[Column("metric")] * (metrics > 1),
-            Column("first"),
-            Column("second"),
+            *map(Column, ("first", "second")),
             Column("estimate", interval="interval", place="difference"),
-            *[Column("all_labels")] * (self.draw is not None),
-            Column("labels_alone", interval="labels_alone_interval"),
+            *self._means(),
             Column("worth"),
         ]
         table = Table(columns, pairs, "Differences, paired by source", name="differences")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
 from gecjury.corpus.edits import Edit
-from gecjury.stats.bootstrap import Interval, figure_interval
+from gecjury.stats.bootstrap import figure_interval
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.correlation import pearson_of_sums
 from gecjury.stats.counts import ratio
@@ -31,83 +30,10 @@ register(
     Statistic("by_type.error", "±"),
 )
 
+_MEASURES = ("pearson", "kendall", "kendall_ties_agree")
+
 # The columns of `chain_sums`.
 _AGREE, _TIED, _DISAGREE, _MISSING, _N, _X, _Y, _XX, _YY, _XY = range(10)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """The agreement of the scores of chains with their order, with 95% intervals over sentences.
-
-    Correlations are means over seeds, counts are sums.
-
-    Attributes:
-        pearson: the correlation of all texts' scores with their gold scores.
-        kendall: (agree - disagree) / pairs over the pairs of texts of each chain, to which a tie
-            adds nothing.
-        kendall_ties_agree: 1 - 2 · disagree / pairs, the measure of the released program, which
-            counts a tie as agreement.
-        pairs: number of pairs of which both texts have scores.
-        unscored_pairs: number of the other pairs.
-    """
-
-    pearson: float
-    pearson_ci95: Interval
-    kendall: float
-    kendall_ci95: Interval
-    kendall_ties_agree: float
-    kendall_ties_agree_ci95: Interval
-    pairs: int
-    tied: int
-    tied_share: float
-    unscored_pairs: int
-
-    def figures(self, **about: str) -> list[Figure]:
-        """Return the numbers; `about` says what they are about."""
-        values = {
-            "pearson": self.pearson,
-            "kendall": self.kendall,
-            "kendall_ties_agree": self.kendall_ties_agree,
-            "pairs": self.pairs,
-            "tied": self.tied,
-            "tied_share": self.tied_share,
-            "unscored_pairs": self.unscored_pairs,
-        }
-        intervals = {
-            "pearson": self.pearson_ci95,
-            "kendall": self.kendall_ci95,
-            "kendall_ties_agree": self.kendall_ties_agree_ci95,
-        }
-        return figures_about(values, intervals, level="maege", **about)
-
-
-@dataclass(frozen=True)
-class TypeChange:
-    """The effect of one edit of a type on the score.
-
-    Attributes:
-        type: the type, or `all`.
-        edits: number of edits of the type.
-        mean: mean of m(with the edit) - m(without it).
-        error: its standard error: the bootstrap's standard deviation, over sentences.
-        missing: how many times a text with or without the edit has no score.
-    """
-
-    type: str
-    edits: int
-    mean: float
-    error: float
-    missing: int
-
-    def figures(self, **about: str) -> list[Figure]:
-        """Return the numbers; `about` says which metric they are about."""
-        values = {
-            "edits": self.edits,
-            "mean": self.mean,
-            "error": self.error,
-            "missing": self.missing,
-        }
-        return figures_about(values, level="by_type", part=self.type, **about)
 
 
 def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
@@ -177,41 +103,46 @@ def _measures(totals: FloatArray) -> FloatArray:
     return np.stack([r, strict, lenient], axis=-1)
 
 
-def agreement(sums: Sequence[FloatArray], weights: FloatArray) -> Agreement:
+def agreement(sums: Sequence[FloatArray], weights: FloatArray, **about: str) -> list[Figure]:
     """Return the agreement of the scores of chains with their order.
+
+    Correlations are means over seeds, with 95% intervals over sentences; counts are sums. They are
+    `pearson`, the correlation of all texts' scores with their gold scores; `kendall`,
+    (agree - disagree) / pairs over the pairs of texts of each chain, to which a tie adds nothing;
+    `kendall_ties_agree`, 1 - 2 · disagree / pairs, the measure of the released program, which
+    counts a tie as agreement; the `pairs` of which both texts have scores, and the number of the
+    other `unscored_pairs`; and how many pairs are `tied`.
 
     Args:
         sums: from `chain_sums`, one per seed.
         weights: resamples × sentences, how often each sentence occurs in a resample.
+        **about: the metric.
     """
     totals = np.array([of_seed.sum(axis=0) for of_seed in sums])
     agree, tied, disagree, missing = (int(n) for n in totals.sum(axis=0)[:4])
     pairs = agree + tied + disagree
-    pearson, kendall, lenient = _measures(totals).mean(axis=0).tolist()
     drawn = np.mean([_measures(weights @ of_seed) for of_seed in sums], axis=0)
+    values = dict(zip(_MEASURES, _measures(totals).mean(axis=0).tolist(), strict=True))
     bounds = [figure_interval(column)[0] for column in drawn.T]
-    return Agreement(
-        pearson=pearson,
-        pearson_ci95=bounds[0],
-        kendall=kendall,
-        kendall_ci95=bounds[1],
-        kendall_ties_agree=lenient,
-        kendall_ties_agree_ci95=bounds[2],
-        pairs=pairs,
-        tied=tied,
-        tied_share=tied / pairs if pairs else float("nan"),
-        unscored_pairs=missing,
-    )
+    values |= {"pairs": pairs, "tied": tied, "tied_share": tied / pairs if pairs else np.nan}
+    values["unscored_pairs"] = missing
+    intervals = dict(zip(_MEASURES, bounds, strict=True))
+    return figures_about(values, intervals, level="maege", **about)
 
 
 def type_changes(
-    chains: Sequence[Chain], scores: Sequence[FloatArray], weights: FloatArray
-) -> list[TypeChange]:
+    chains: Sequence[Chain], scores: Sequence[FloatArray], weights: FloatArray, **about: str
+) -> list[list[Figure]]:
     """Return the effect of one edit by its type, the most frequent first, and over all types.
+
+    Of each type, these are the number of its `edits`; the `mean` of m(with the edit) - m(without
+    it); its standard `error`: the bootstrap's standard deviation, over sentences; and how many
+    times a text with or without the edit has no score (`missing`).
 
     Args:
         scores: of each chain's texts; NaN = not scored.
         weights: resamples × sentences, how often each sentence occurs in a resample.
+        **about: the metric.
     """
     steps: dict[str, list[tuple[Chain, Edit, float]]] = {}
     for chain, values in zip(chains, scores, strict=True):
@@ -220,12 +151,13 @@ def type_changes(
     # An edit without a type counts under its empty name, and among all.
     every = [step for of_type in steps.values() for step in of_type]
     ordered = sorted(steps.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [_change(kind, of_type, weights) for kind, of_type in [*ordered, ("all", every)]]
+    return [
+        figures_about(_change(of_type, weights), level="by_type", part=kind, **about)
+        for kind, of_type in [*ordered, ("all", every)]
+    ]
 
 
-def _change(
-    kind: str, steps: Sequence[tuple[Chain, Edit, float]], weights: FloatArray
-) -> TypeChange:
+def _change(steps: Sequence[tuple[Chain, Edit, float]], weights: FloatArray) -> dict[str, float]:
     sentence = np.array([chain.sentence for chain, _, _ in steps], dtype=np.int64)
     gains = np.array([gain for _, _, gain in steps])
     scored = ~np.isnan(gains)
@@ -236,10 +168,9 @@ def _change(
     drawn = ratio(weights @ sums, weights @ counts, np.nan)
     # The spread of a single sentence is undefined, not zero.
     defined = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
-    return TypeChange(
-        type=kind,
-        edits=len({(chain.sentence, chain.annotator, edit) for chain, edit, _ in steps}),
-        mean=float(gains[scored].mean()) if scored.any() else float("nan"),
-        error=float(defined.std(ddof=1)) if len(defined) > 1 else float("nan"),
-        missing=int((~scored).sum()),
-    )
+    return {
+        "edits": len({(chain.sentence, chain.annotator, edit) for chain, edit, _ in steps}),
+        "mean": float(gains[scored].mean()) if scored.any() else np.nan,
+        "error": float(defined.std(ddof=1)) if len(defined) > 1 else np.nan,
+        "missing": int((~scored).sum()),
+    }

@@ -147,8 +147,8 @@ class Maege(MadeUp["Cells"]):
 
         Table `rows` has one record per metric: correlations of corpora with their standard
         deviation over seeds (`corpus_pearson`, `corpus_pearson_sd`, ...) and those of chains; see
-        `Agreement`. Table `by_type`, if requested, has one per metric and error type; see
-        `TypeChange`.
+        `agreement`. Table `by_type`, if requested, has one per metric and error type; see
+        `type_changes`.
         """
         from gecjury.studies.maege.measures import type_changes
         from gecjury.studies.maege.scores import pool_scores
@@ -168,10 +168,9 @@ class Maege(MadeUp["Cells"]):
             figures += own
             if self.by_type:
                 values = [values for draw in pool.draws for values in scores.of_chains(draw)]
-                for change in type_changes(chains, values, weights):
-                    own = change.figures(metric=one.label, family=one.scorer.family)
-                    (row,) = records(own, names={"part": "", "family": ""})
-                    by_type.append({"type": change.type, **row})
+                for own in type_changes(chains, values, weights, metric=one.label):
+                    (row,) = records(own, names={"part": "type"})
+                    by_type.append({"type": "", **row})
                     figures += own
         notes = notes_of(scored)
         title = f"MAEGE on {work.name}, {len(pool.annotated)} sentences"
@@ -235,8 +234,8 @@ def _figures(scores: PoolScores, weights: FloatArray, **about: str) -> list[Figu
         over[f"corpus_{name}_sd"] = float(np.std(values, ddof=min(len(values) - 1, 1)))
     annotated = scores.pool.annotated
     sums = [chain_sums(annotated, d.chains, scores.of_chains(d)) for d in scores.pool.draws]
-    figures = agreement(sums, weights).figures(**about)
-    return [*figures_about(over, level="maege", **about), *figures]
+    figures = figures_about(over, level="maege", **about)
+    return [*figures, *agreement(sums, weights, **about)]
 
 
 _COLUMNS = (

@@ -18,6 +18,8 @@ from gecjury.core.wording import duration, listed, number
 from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.result import Column, Result, Table
+from gecjury.stats.catalogue import Statistic, register
+from gecjury.stats.figure import figures_about, records
 from gecjury.studies.inputs import Need
 from gecjury.studies.making.data import Material
 from gecjury.studies.study import Output, Study, Work
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from gecjury.refless.data.labelled import LabelledText
     from gecjury.refless.training.job import TrainingJob
     from gecjury.refless.training.worth import Worth
+
+register(Statistic("training.accuracy", "in the right order", better="higher", range=(0, 1)))
 
 R = TypeVar("R", bound=BaseRecipe)
 
@@ -208,18 +212,28 @@ class Training(Study):
         # The model's name comes last, where users look for it.
         notes.append(f"model: {folder}; score with -m {model}")
         tables = [replace(table, notes=notes)]
+        figures = [
+            figure
+            for row in worth.rows
+            for figure in figures_about(
+                {"accuracy": row.accuracy},
+                {"accuracy": (row.interval[0], row.interval[-1])},
+                level="training",
+                metric=model,
+                part=row.what,
+            )
+        ]
         if worth.rows:
             title = f"Held-out pairs of corrections of one source, by {worth.judged}"
-            columns = [
-                Column("what"),
-                Column("accuracy", interval="interval", place="training"),
-            ]
-            tables.append(Table(columns, [vars(row) for row in worth.rows], title))
+            columns = [Column("what"), Column("accuracy", interval="interval", place="training")]
+            names = {"part": "what", "metric": "", "accuracy_ci95": "interval"}
+            tables.append(Table(columns, records(figures, names=names), title))
         return Result(
             tuple(tables),
             {**facts, "worth": asdict(worth)},
             tuple(notes),
             verdict=(f"{worth.verdict}.",),
+            numbers=tuple(figures),
         )
 
     def _job(self, work: Work) -> Any:

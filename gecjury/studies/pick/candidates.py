@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -92,28 +91,17 @@ def _utilities(
     return table, list(notes)
 
 
-@dataclass(frozen=True)
-class PickedOutput:
-    """The candidate that is chosen for each sentence.
-
-    Attributes:
-        chosen: its index, shape (sentences,).
-        tied: number of sentences in which different texts have the best score.
-        unscored: number of sentences in which no candidate has a score.
-    """
-
-    chosen: IntArray
-    tied: int
-    unscored: int
-
-
-def choose_best(scores: FloatArray, corpus: Corpus) -> PickedOutput:
+def choose_best(scores: FloatArray, corpus: Corpus) -> tuple[IntArray, int, int]:
     """Choose the candidate with the highest score; the first of several equal ones.
 
     Args:
         scores: candidates × sentences, NaN where there is none; if no candidate of a sentence has
             one, the first of all is chosen.
         corpus: the candidates.
+
+    Returns:
+        The index of the candidate that is chosen for each sentence; the number of sentences in
+        which different texts have the best score; and of those without any score.
     """
     # Scores are settled, since rounding must not choose among corrections with equal scores.
     filled = np.nan_to_num(settled(scores), nan=-np.inf)
@@ -125,4 +113,4 @@ def choose_best(scores: FloatArray, corpus: Corpus) -> PickedOutput:
         len({versions[system][row] for system in np.flatnonzero(top[:, row]).tolist()}) > 1
         for row in np.flatnonzero(~unscored).tolist()
     )
-    return PickedOutput(filled.argmax(axis=0), tied, int(unscored.sum()))
+    return filled.argmax(axis=0), tied, int(unscored.sum())

@@ -12,7 +12,7 @@ Example:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from gecjury.core.arrays import FloatArray
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
-    from gecjury.stats.figure import Figure
-    from gecjury.studies.pick.candidates import PickedOutput
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +94,7 @@ class Pick(Study):
         per sentence: the system `chosen`, its `text`, and the `scores` of all systems.
         """
         from gecjury.corpus.remarks import remarks_on
+        from gecjury.stats.figure import figures_by
         from gecjury.studies.pick.candidates import agreement, choose_best, metric_scores
 
         corpus, start, scorer = work.corpus, time.perf_counter(), self._utility
@@ -105,54 +104,42 @@ class Pick(Study):
         else:
             label, signature, scores, remarks = agreement(scorer, corpus, work.runtime)
             remarks += remarks_on(corpus, ())
-        choice, names = choose_best(scores, corpus), corpus.names
+        indices, tied, unscored = choose_best(scores, corpus)
+        best, names = indices.tolist(), corpus.names
         # Corrections are written as they were given, not as they were read.
         texts = [v.lines if v.text is None else v.text for v in corpus.systems.values()]
-        lines = [texts[system][row] for row, system in enumerate(choice.chosen)]
-        if choice.unscored:
+        lines = [texts[system][row] for row, system in enumerate(best)]
+        if unscored:
             remarks.append(
-                f"{label} scored none of the corrections of {number(choice.unscored)} sentences; "
+                f"{label} scored none of the corrections of {number(unscored)} sentences; "
                 f"{names[0]} was used for them"
             )
         if self.output:
             write_text(self.output, lines_text(lines), follow=True)
-        counts = {name: choice.chosen.tolist().count(row) for row, name in enumerate(names)}
-        method = {"method": label, "signature": signature, "chosen": counts, "tied": choice.tied}
-        method |= {"unscored": choice.unscored, "seconds": (seconds := time.perf_counter() - start)}
-        notes = tuple(dict.fromkeys(remarks))
+        counts = {name: best.count(row) for row, name in enumerate(names)}
+        method = {"method": label, "signature": signature, "chosen": counts, "tied": tied}
+        method |= {"unscored": unscored, "seconds": (seconds := time.perf_counter() - start)}
+        chosen = {name: {"chosen": count} for name, count in counts.items()}
+        about, notes = {"metric": label, "family": scorer.family}, tuple(dict.fromkeys(remarks))
         often = ", ".join(f"{name} {number(count)}" for name, count in counts.items())
         said = (
             f"{label}: {number(len(lines))} sentences in {seconds:.1f} s; chosen: {often} (among "
-            f"equals, the first file named; {number(choice.tied)} ties of different texts)"
+            f"equals, the first file named; {number(tied)} ties of different texts)"
         )
         return Result(
-            (Table((), [method], name="rows"), _lines_table(choice, names, lines, scores)),
+            (Table((), [method], name="rows"), _lines_table(best, names, lines, scores)),
             {"sentences": len(corpus)},
             notes,
-            int(choice.unscored > 0),
+            int(unscored > 0),
             (*map(as_note, notes), said),
             # Programs read the corrections line by line, so nothing else is printed among them.
             text="" if self.output else lines_text(lines),
-            numbers=_figures(counts, metric=label, family=scorer.family),
+            numbers=tuple(figures_by("system", chosen, level="pick", n=len(lines), **about)),
         )
-
-
-def _figures(chosen: Mapping[str, int], **about: str) -> tuple[Figure, ...]:
-    """Return for how many sentences each system was chosen."""
-    from gecjury.stats.figure import figures_about
-
-    sentences = sum(chosen.values())
-    return tuple(
-        figure
-        for name, count in chosen.items()
-        for figure in figures_about(
-            {"chosen": count}, level="pick", system=name, n=sentences, **about
-        )
-    )
 
 
 def _lines_table(
-    choice: PickedOutput, names: Sequence[str], lines: Sequence[str], scores: FloatArray
+    best: Sequence[int], names: Sequence[str], lines: Sequence[str], scores: FloatArray
 ) -> Table:
     records = [
         {
@@ -161,7 +148,7 @@ def _lines_table(
             "text": lines[row],
             "scores": dict(zip(names, scores[:, row].tolist(), strict=True)),
         }
-        for row, system in enumerate(choice.chosen)
+        for row, system in enumerate(best)
     ]
     return Table([*map(Column, ("line", "chosen", "text"))], records, name="lines")
 

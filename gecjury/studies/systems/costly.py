@@ -19,6 +19,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import scores_without
 from gecjury.stats.catalogue import Statistic, register
+from gecjury.stats.figure import values_of
 from gecjury.studies.study import Work
 
 # Most metrics use no edits and should not wait for the import of the extraction.
@@ -51,15 +52,8 @@ class CostlySentence:
 
     def row(self) -> dict[str, Any]:
         """Return its record for tables and JSON."""
-        return {
-            "system": self.system,
-            "metric": self.metric,
-            "line": self.line,
-            "score": self.score,
-            "cost": self.cost,
-            "source": self.source,
-            "marked": self.marked,
-        }
+        keys = ("system", "metric", "line", "score", "cost", "source", "marked")
+        return values_of(self, *keys)
 
     @property
     def about(self) -> str:

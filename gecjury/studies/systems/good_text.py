@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import nan
 from typing import Any
 
@@ -23,7 +23,7 @@ from gecjury.scoring.system_tests import SystemTests, mean_pair_tests
 from gecjury.stats.bootstrap import figure_interval, sentence_draws
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio, wilson_interval
-from gecjury.stats.figure import Figure
+from gecjury.stats.figure import Figure, figures_about
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.systems.page import USUAL_LEVEL
 from gecjury.studies.systems.ranking import Ranking, ranking
@@ -90,20 +90,16 @@ class AlarmCounts:
         for row, system in enumerate(self.systems):
             changed = float(self.changed[row].sum())
             # A share has an interval that needs no resampling.
-            low, high = wilson_interval(changed, size, how.confidence)
-            share = Figure(
+            shares = wilson_interval(changed, size, how.confidence)
+            bounds = figure_interval(rates[:, row], how.confidence)[0]
+            one, two = figures_about(
+                {"changed": changed / size, "per_thousand": float(made[row])},
+                {"changed": shares, "per_thousand": bounds},
                 level="score",
                 system=system,
-                statistic="changed",
-                value=changed / size,
-                low=low,
-                high=high,
                 n=size,
             )
-            low, high = figure_interval(rates[:, row], how.confidence)[0]
-            rate = float(made[row])
-            edits = replace(share, statistic="per_thousand", value=rate, low=low, high=high)
-            figures[system] = (share, edits)
+            figures[system] = (one, two)
         return figures
 
     def ranked(self, how: Resampling, seed: int) -> Ranking:

@@ -34,7 +34,6 @@ class Systems(Result):
         work: the texts and metrics.
         scored: the scores of each metric.
         kicker: a word on what the page shows.
-        differences: figures on the differences of two systems.
         types_on_page: tables of error types for the page, before those of costs.
         sentences_on_page: what the numbers of the sentences on the page mean, and a function that
             returns them; by default those that cost most.
@@ -44,16 +43,14 @@ class Systems(Result):
     work: Work = field(kw_only=True)
     kicker: str = field(kw_only=True)
     scored: tuple[ScoreTable, ...] = field(default=(), kw_only=True)
-    differences: tuple[Figure, ...] = field(default=(), kw_only=True)
     types_on_page: Mapping[str, Table] = field(default_factory=dict, kw_only=True)
     sentences_on_page: tuple[str, Callable[[], Sentences]] | None = field(
         default=None, kw_only=True
     )
 
     def figures(self) -> list[Figure]:
-        """Return the numbers of every system, then the differences and the rest."""
-        of_systems = (figure for one in self.rankings for figure in one.figures())
-        return [*of_systems, *self.differences, *self.numbers]
+        """Return the numbers of every system, then the others."""
+        return [*(f for one in self.rankings for f in one.figures()), *self.numbers]
 
 
 class SystemsStudy(Study):
@@ -106,11 +103,8 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
         for system in one.systems
         for figure in system.numbers[: 1 if one.metric else None]
     ]
-    differences = [
-        figure
-        for figure in result.differences
-        if figure.statistic == "difference" and not figure.part
-    ]
+    further = (figure for figure in result.numbers if not figure.part)
+    differences = [figure for figure in further if figure.statistic == "difference"]
     costs = cost_tables([part for table in scored for part in by_type(table, level)])
     shown = replace(
         result,

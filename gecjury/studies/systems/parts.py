@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.report.result import Column, Table
+from gecjury.report.result import Column, Record, Table
+from gecjury.report.table import BRIEF, OTHERS
 from gecjury.scoring.by_edit import merged_type, whole_counts
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import Statistic, register
@@ -20,6 +21,7 @@ from gecjury.stats.figure import Figure, figures_about
 
 register(Statistic("alarms_per_1000", "per 1,000 tokens", digits=2, better="lower"))
 
+_COUNTS = ("tp", "fp", "fn")
 _ALL_RULES = "all rules"
 
 
@@ -179,19 +181,20 @@ def part_table(key: str, parts: Sequence[PartialScore]) -> Table:
         {"system": part.system, "metric": part.metric, key: part.name, **part.shown}
         for part in parts
     ]
-    table = Table([Column(name) for name in rows[0]], rows, _TITLES[key], _NOTES.get(key, ()))
+    names, name = [*rows[0]], ""
     if key == "over":
-        keys = ("system", "metric", key, "score", "precision", "recall", "units")
-        return replace(table, columns=[Column(name) for name in keys], name="macro")
+        names, name = ["system", "metric", key, "score", "precision", "recall", "units"], "macro"
+    columns = [Column(name) for name in names]
     if key == "type":
-        short = [
-            {**row, "tp/fp/fn": three_counts(part.counts)}
-            for row, part in zip(rows, parts, strict=True)
-        ]
-        keys = ("system", "metric", key, "tp/fp/fn", "precision", "recall", "f0.5")
-        brief = replace(table, columns=[Column(name) for name in keys], rows=short)
-        return replace(table, instead={"brief": brief})
-    return table
+        # People see the three counts in one column, and everybody else in three.
+        three = Column("tp/fp/fn", value=_three, hidden=OTHERS)
+        hidden = [replace(c, hidden=BRIEF * (c.key in _COUNTS)) for c in columns]
+        columns = [*hidden[:3], three, *hidden[3:]]
+    return Table(columns, rows, _TITLES[key], _NOTES.get(key, ()), name)
+
+
+def _three(row: Record) -> str:
+    return three_counts([row[key] for key in _COUNTS])
 
 
 def cost_tables(parts: Sequence[PartialScore]) -> dict[str, Table]:

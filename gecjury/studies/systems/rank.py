@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.settings import option
 from gecjury.report.result import Column, Record, Result, Table
+from gecjury.report.table import OTHERS
 from gecjury.stats.choices import Aggregate
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import Files, Inputs
@@ -118,7 +119,7 @@ class Rank(SystemsStudy):
         names = [Column("rank"), Column("system"), Column("metric")]
         certain = certainty(how) if how.over != "none" else []
         # Three intervals would not fit a screen.
-        bare = [replace(part, interval="", hidden=("verbose", "latex", "tsv")) for part in parts]
+        bare = [replace(part, interval="", hidden=OTHERS) for part in parts]
         return [*names, replace(score, notes=notes), *bare, *certain, *parts]
 
     def _tests(self, one: Ranking) -> Record:

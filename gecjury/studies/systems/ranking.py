@@ -30,7 +30,7 @@ from gecjury.stats.bootstrap import Interval
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.choices import Aggregate
 from gecjury.stats.counts import defined_mean
-from gecjury.stats.figure import Figure, records
+from gecjury.stats.figure import Figure, figures_about, records
 from gecjury.stats.resampling import Resampling, check_resamples
 
 _DIGITS = 4
@@ -233,24 +233,18 @@ def rank_scores(
     missing = np.isnan(table.sentences).sum(axis=1).tolist()
     numbers: dict[str, tuple[Figure, ...]] = {}
     for row, system in enumerate(table.systems):
-        figures = []
-        for key, values in scores.items():
-            low, high = bounds[key][row] if bounded else (nan, nan)
-            figures.append(
-                Figure(
-                    level="score",
-                    metric=table.signature.label,
-                    family=table.signature.family,
-                    system=system,
-                    statistic=key,
-                    value=float(values[row]),
-                    low=low,
-                    high=high,
-                    n=lines - missing[row],
-                    missing=missing[row],
-                )
+        numbers[system] = tuple(
+            figures_about(
+                {key: float(values[row]) for key, values in scores.items()},
+                {key: of_key[row] for key, of_key in bounds.items()},
+                level="score",
+                metric=table.signature.label,
+                family=table.signature.family,
+                system=system,
+                n=lines - missing[row],
+                missing=missing[row],
             )
-        numbers[system] = tuple(figures)
+        )
     if bounded and tested:
         tests = compare_systems(scorer, table, aggregate, how, seed)
     return ranking(

@@ -26,7 +26,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, group_counts, interval
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio
-from gecjury.stats.figure import Figure, figures_about
+from gecjury.stats.figure import Figure, figures_about, values_of
 from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.resampling import Resampling
 
@@ -159,37 +159,6 @@ def _judged(
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A metric among several, the first of which is the default.
-
-    Attributes:
-        accuracy: on all sources.
-        difference: its accuracy minus the default's; the interval is from the same draws.
-        chosen: number of folds for which it was chosen.
-        missing: number of pairs without a score.
-    """
-
-    metric: str
-    accuracy: float
-    accuracy_ci95: Interval
-    difference: float
-    difference_ci95: Interval
-    chosen: int
-    missing: int
-
-    def figures(self, **about: str) -> list[Figure]:
-        """Return its numbers; `about` says on which benchmark."""
-        values = {
-            "accuracy": self.accuracy,
-            "difference": self.difference,
-            "chosen": self.chosen,
-            "missing": self.missing,
-        }
-        intervals = {"accuracy": self.accuracy_ci95, "difference": self.difference_ci95}
-        return figures_about(values, intervals, level="candidates", metric=self.metric, **about)
-
-
-@dataclass(frozen=True)
 class HeldOut:
     """The worth of choosing the best candidate.
 
@@ -215,22 +184,15 @@ class HeldOut:
 
     def figures(self, **about: str) -> list[Figure]:
         """Return its numbers; `about` says on which benchmark."""
-        values = {
-            "candidates": self.candidates,
-            "folds": self.folds,
-            "figure": self.figure,
-            "held_out": self.held_out,
-            "inflation": self.inflation,
-            "default": self.default,
-            "gain": self.gain,
-        }
+        keys = ("candidates", "folds", "figure", "held_out", "inflation", "default", "gain")
+        values = values_of(self, *keys)
         interval = {"gain": self.gain_ci95}
         return figures_about(values, interval, level="held_out", metric=self.best, **about)
 
 
 def choose(
-    agreed: Agreements, labels: Sequence[str], folds: int, seed: int
-) -> tuple[list[Candidate], HeldOut]:
+    agreed: Agreements, labels: Sequence[str], folds: int, seed: int, **about: str
+) -> tuple[list[list[Figure]], HeldOut]:
     """Choose the metric with the highest accuracy, and measure what choosing is worth.
 
     Args:
@@ -238,6 +200,12 @@ def choose(
         labels: names of the metrics.
         folds: number of parts of the sources on which the choice is tested.
         seed: seed of the folds and of the resamples.
+        **about: the benchmark.
+
+    Returns:
+        Figures of each metric: its `accuracy` on all sources, the `difference` from the default's,
+        with intervals from the same draws, for how many folds it was `chosen`, and how many pairs
+        have no score (`missing`); and the worth of choosing.
 
     Raises:
         OptionError: more folds than sources with decided pairs.
@@ -263,25 +231,28 @@ def choose(
     gaps = accuracies - accuracies[0]
     differences = [_interval(draws - drawn[0], gap) for draws, gap in zip(drawn, gaps, strict=True)]
     candidates = [
-        Candidate(
+        figures_about(
+            {
+                "accuracy": float(accuracies[number]),
+                "difference": float(gaps[number]),
+                "chosen": chosen.count(number),
+                "missing": int(agreed.missing[number]),
+            },
+            {"accuracy": bounds[number], "difference": differences[number]},
+            level="candidates",
             metric=label,
-            accuracy=float(accuracies[number]),
-            accuracy_ci95=bounds[number],
-            difference=float(gaps[number]),
-            difference_ci95=differences[number],
-            chosen=chosen.count(number),
-            missing=int(agreed.missing[number]),
+            **about,
         )
         for number, label in enumerate(labels)
     ]
-    best = candidates[_first_best(accuracies[:-1])]
+    best = _first_best(accuracies[:-1])
     return candidates, HeldOut(
         candidates=len(labels),
         folds=folds,
-        best=best.metric,
-        figure=best.accuracy,
+        best=labels[best],
+        figure=float(accuracies[best]),
         held_out=float(accuracies[-1]),
-        inflation=best.accuracy - float(accuracies[-1]),
+        inflation=float(accuracies[best]) - float(accuracies[-1]),
         default=float(accuracies[0]),
         gain=float(gaps[-1]),
         gain_ci95=differences[-1],

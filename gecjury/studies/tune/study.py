@@ -281,7 +281,8 @@ what to tune:
 
         agreed, tables = agreed_on(benchmark, scorers)
         labels = [table.signature.label for table in tables]
-        candidates, choice = choose(agreed, labels, _FOLDS, self.seed)
+        where = {"task": benchmark.name, "human": benchmark.view}
+        candidates, choice = choose(agreed, labels, _FOLDS, self.seed, **where)
         pair = [scorers[0], scorers[labels.index(choice.best)]]
         elsewhere, unanswered = list[list[Figure]](), any(table.unanswered for table in tables)
         for other in others:
@@ -296,8 +297,7 @@ what to tune:
             f"chosen: for how many of {_FOLDS} folds (seed {self.seed}) it was best on all others",
         ]
         title = f"Candidates on {work.name or benchmark.name}"
-        where = {"task": benchmark.name, "human": benchmark.view}
-        figures = [figure for one in candidates for figure in one.figures(**where)]
+        figures = [*chain(*candidates)]
         rows = records(figures, names={"task": "", "human": ""})
         held_out = choice.figures(**where)
         worth = records(held_out, names={"task": "", "human": "", "metric": "best"})

@@ -319,6 +319,29 @@ def test_people_see_little_without_verbose(capsys: pytest.CaptureFixture[str]) -
     assert "more:" not in capsys.readouterr().out
 
 
+def test_one_table_has_the_columns_legends_and_notes_of_every_reader() -> None:
+    columns = [
+        Column("system"),
+        Column("metric"),
+        Column("score", interval="ci95", legend="short", notes=("in full",), bare=("brief",)),
+        Column("ranks", legend="ranks: short", hidden=("latex",)),
+        Column("cluster", notes=("cluster: in full",), hidden=("brief",)),
+    ]
+    row = {"system": "a", "metric": "green", "score": 0.5, "ci95": (0.25, 0.75), "ranks": "1"}
+    table = Table(columns, [row], notes=["note"], legend="the end", crossed=("score",))
+    brief, verbose, latex = (table.seen_by(reader) for reader in ("brief", "verbose", "latex"))
+    assert [column.key for column in brief.columns] == ["system", "metric", "score", "ranks"]
+    assert brief.columns[2].interval == ""
+    assert brief.notes == ["short; ranks: short; the end", "note"]
+    # Notes in full replace the legend of their column.
+    assert verbose.notes == ["ranks: short; the end", "in full", "cluster: in full", "note"]
+    assert verbose.columns[2].interval == "ci95"
+    # Papers see a column per metric.
+    assert [column.title for column in latex.columns] == ["system", "green"]
+    assert latex.notes == ["the end", "in full", "note"]
+    assert [column.key for column in table.columns_for("tsv").columns] == [c.key for c in columns]
+
+
 def test_the_gist_of_a_table_is_shown_in_its_place() -> None:
     columns, row = [Column("system")], {"system": "a"}
     main = Table(columns, [row], notes=["one", "two", "three"], legend="legend")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from gecjury.stats.figure import Figure, records
+import pytest
+
+from gecjury.stats.figure import Figure, figures_about, figures_by, records, values_of
 
 
 def test_one_record_for_everything_that_figures_are_about() -> None:
@@ -24,3 +26,26 @@ def test_one_record_for_everything_that_figures_are_about() -> None:
         "sentence_cluster": 1,
     }
     assert second == {"metric": "b", "system pearson": 0.125, "system_cluster": 2}
+
+
+def test_records_may_have_other_keys_than_figures() -> None:
+    figures = figures_about({"net": 0.5, "change": 2}, {"net": (0.25, 0.75)}, metric="a", part="x")
+    names = {"part": "attack", "net_ci95": "interval", "metric": ""}
+    assert records(figures, names=names) == [
+        {"attack": "x", "net": 0.5, "interval": (0.25, 0.75), "change": 2}
+    ]
+
+
+def test_figures_by_name() -> None:
+    one, two = figures_by("system", {"a": {"edits": 1}, "b": {"edits": 2}}, n=3)
+    assert (one.system, one.statistic, one.value, one.n) == ("a", "edits", 1, 3)
+    assert (two.system, two.value, two.interval) == ("b", 2, None)
+
+
+def test_values_are_named_by_attributes() -> None:
+    assert values_of(Figure(statistic="edits", value=1), "statistic", "value") == {
+        "statistic": "edits",
+        "value": 1,
+    }
+    with pytest.raises(AttributeError, match="renamed"):
+        values_of(Figure(statistic="edits", value=1), "renamed")

@@ -40,16 +40,17 @@ def test_the_choice_is_tested_on_held_out_sources() -> None:
     # Two metrics and four sources with one pair each: 2/4 and 3/4.
     right = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]])
     agreed = Agreements(right, np.ones(4), np.zeros(2, np.int64))
-    (first, second), choice = choose(agreed, ["a", "b"], folds=4, seed=3)
-    assert (first.accuracy, second.accuracy) == (0.5, 0.75)
+    candidates, choice = choose(agreed, ["a", "b"], folds=4, seed=3)
+    first, second = ({one.statistic: one for one in figures} for figures in candidates)
+    assert (first["accuracy"].value, second["accuracy"].value) == (0.5, 0.75)
     assert choice.best == "b"
     # Without source 0, 1 or 3 the second is ahead (2 : 1, 2 : 1, 3 : 2); without source 2 both have
     # 2 of 3, and the first is chosen, which is wrong on it. Held out: (1 + 1 + 0 + 0) / 4.
-    assert (first.chosen, second.chosen) == (1, 3)
+    assert (first["chosen"].value, second["chosen"].value) == (1, 3)
     assert choice.held_out == 0.5
     assert choice.inflation == 0.25
     assert choice.gain == 0.0
-    assert first.difference_ci95 == (0.0, 0.0)
+    assert first["difference"].interval == (0.0, 0.0)
     best, held_out, inflation = verdict(choice, "a")
     assert best == "b has the highest accuracy of 2 candidates, 0.750."
     assert "share the lead: 0.500" in held_out

@@ -18,7 +18,6 @@ from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.studies.analyses import (
     Lambda,
     Map,
-    TypeNorm,
     best_variant,
     layout,
     short_type,
@@ -56,11 +55,11 @@ TYPES = ["VERB:TENSE", "VERB:TENSE", "PREP", "ADV", "PREP"]
 
 
 def test_norms_by_hand() -> None:
-    tense = TypeNorm("VERB:TENSE", 2, 9.0, 4.0)
-    preposition = TypeNorm("PREP", 2, 10.0, 0.0)
-    assert type_norms(TYPES, VECTORS, 2) == [tense, preposition]
-    adverb = TypeNorm("ADV", 1, 1.0, 0.0)
-    assert type_norms(TYPES, VECTORS, 1) == [adverb, tense, preposition]
+    tense = ("VERB:TENSE", {"edits": 2, "mean": 9.0, "stdev": 4.0})
+    preposition = ("PREP", {"edits": 2, "mean": 10.0, "stdev": 0.0})
+    assert list(type_norms(TYPES, VECTORS, 2).items()) == [tense, preposition]
+    adverb = ("ADV", {"edits": 1, "mean": 1.0, "stdev": 0.0})
+    assert list(type_norms(TYPES, VECTORS, 1).items()) == [adverb, tense, preposition]
     with pytest.raises(InputError, match="no error type occurs 3 times among 5 edits"):
         type_norms(TYPES, VECTORS, 3)
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from gecjury.corpus.m2 import parse_m2
 from gecjury.report.tables import to_json
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.correlation import pearson
+from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.maege.chains import (
     Annotated,
@@ -35,7 +37,6 @@ from gecjury.studies.maege.chains import (
     sample,
 )
 from gecjury.studies.maege.measures import (
-    Agreement,
     agreement,
     chain_sums,
     gold_scores,
@@ -278,8 +279,13 @@ def chain_of(length: int, sentence: int = 0, kinds: str = "") -> Chain:
     return Chain(sentence, 0, edits, tuple(str(i) for i in range(length + 1)), "0")
 
 
-def agreed(corpus: Annotated, chains: list[Chain], scores: list[Any]) -> Agreement:
-    return agreement([chain_sums(corpus, chains, scores)], np.ones((1, len(corpus))))
+def by_statistic(figures: list[Figure]) -> SimpleNamespace:
+    return SimpleNamespace(**{figure.statistic: figure.value for figure in figures})
+
+
+def agreed(corpus: Annotated, chains: list[Chain], scores: list[Any]) -> SimpleNamespace:
+    sums = [chain_sums(corpus, chains, scores)]
+    return by_statistic(agreement(sums, np.ones((1, len(corpus)))))
 
 
 def test_agreement_by_hand(corpus: Annotated) -> None:
@@ -320,18 +326,19 @@ def test_a_perfect_metric_has_tau_one_and_a_reversed_one_minus_one(corpus: Annot
 def test_intervals_resample_sentences(corpus: Annotated) -> None:
     chains = [chain_of(1, 0), chain_of(1, 1)]
     sums = chain_sums(corpus, chains, [np.array([0.0, 1.0]), np.array([1.0, 0.0])])
-    result = agreement([sums], np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
+    _, kendall, *_ = agreement([sums], np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
     # τ is 1, 0 and -1 in the three resamples: quantiles .025 and .975 of them.
-    assert result.kendall_ci95 == (pytest.approx(-0.95), pytest.approx(0.95))
-    assert result.kendall == 0
+    assert kendall.interval == (pytest.approx(-0.95), pytest.approx(0.95))
+    assert (kendall.statistic, kendall.value) == ("kendall", 0)
 
 
 def test_changes_by_type_by_hand() -> None:
     chains = [chain_of(2, 0, "AB"), chain_of(1, 1, "A")]
     scores = [np.array([0.1, 0.4, 0.3]), np.array([0.5, 0.6])]
     weights = np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
-    a, b, every = type_changes(chains, scores, weights)
-    assert [a.type, b.type, every.type] == ["A", "B", "all"]
+    changes = type_changes(chains, scores, weights)
+    assert [change[0].part for change in changes] == ["A", "B", "all"]
+    a, b, every = map(by_statistic, changes)
     # A: .3 in sentence 0 and .1 in sentence 1; the resamples give .2, .3, .1, whose standard
     # deviation is .1.
     assert (a.mean, a.error, a.edits) == (pytest.approx(0.2), pytest.approx(0.1), 2)

@@ -18,6 +18,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import scores_without
 from gecjury.stats.catalogue import Statistic, register
+from gecjury.stats.figure import values_of
 
 Move = Literal["kept", "came", "went"]
 """Edits that both systems make, that only the NEW one makes, or that only the OLD one made."""
@@ -45,13 +46,7 @@ class EditChange:
 
     def row(self) -> dict[str, Any]:
         """Return its record for JSON."""
-        return {
-            "line": self.line,
-            "edit": self.edit,
-            "type": self.type,
-            "move": self.move,
-            "right": self.right,
-        }
+        return values_of(self, "line", "edit", "type", "move", "right")
 
 
 def totals(changes: Sequence[EditChange]) -> list[dict[str, Any]]:
@@ -170,16 +165,8 @@ class MovedSentence:
 
     def row(self) -> dict[str, Any]:
         """Return its record for JSON."""
-        return {
-            "metric": self.metric,
-            "line": self.line,
-            "effect": self.effect,
-            "old": self.old,
-            "new": self.new,
-            "source": self.source,
-            "old_marked": self.old_marked,
-            "new_marked": self.new_marked,
-        }
+        sides = ("old", "new", "source", "old_marked", "new_marked")
+        return values_of(self, "metric", "line", "effect", *sides)
 
 
 def moved_sentences(

@@ -22,7 +22,7 @@ from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.counts import precision_recall_f, ratio
-from gecjury.stats.figure import Figure, figures_about
+from gecjury.stats.figure import Figure, figures_about, values_of
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.systems.ranking import Ranking, rank_scores
@@ -90,14 +90,8 @@ class Paired:
 
     def row(self) -> dict[str, Any]:
         """Return the figure as a plain record."""
-        return {
-            "old": self.old,
-            "new": self.new,
-            "difference": self.difference,
-            "ci95": list(self.interval),
-            "p": self.p,
-            "sentences": self.sentences,
-        }
+        values = values_of(self, "old", "new", "difference", "p", "sentences")
+        return {**values, "ci95": list(self.interval)}
 
 
 def metric_difference(scorer: Scorer, table: ScoreTable, how: Resampling, seed: int) -> Paired:

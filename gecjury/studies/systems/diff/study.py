@@ -138,7 +138,7 @@ class Diff(SystemsStudy):
             rankings=rankings,
             work=work,
             scored=found.scored,
-            differences=tuple(found.figures()),
+            numbers=tuple(found.figures()),
             kicker="old and new",
             types_on_page={
                 f"{metric}: {new} − {old}": replace(table.seen_by("verbose"), title="")

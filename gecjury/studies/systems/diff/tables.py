@@ -18,6 +18,7 @@ from gecjury.scoring.by_edit import whole_counts
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import TypeLevel
+from gecjury.stats.figure import values_of
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.study import Work
@@ -26,7 +27,7 @@ from gecjury.studies.systems.diff.edited import EditChange, MovedSentence, most_
 from gecjury.studies.systems.diff.paired import Paired, type_counts, type_differences
 from gecjury.studies.systems.parts import three_counts
 
-register(Statistic("effect", digits=5), Statistic("side", " "))
+register(Statistic("effect", digits=5))
 
 
 class TypeDifference(NamedTuple):
@@ -47,12 +48,10 @@ class TypeDifference(NamedTuple):
     def row(self) -> dict[str, Any]:
         """Return its record for tables and JSON."""
         return {
-            "metric": self.metric,
-            "type": self.type,
+            **values_of(self, "metric", "type", "adjusted"),
             **_counts("old", self.old),
             **_counts("new", self.new),
             **self.paired.row(),
-            "adjusted": self.adjusted,
         }
 
     def for_people(self) -> TypeDifference:

@@ -69,20 +69,32 @@ def test_an_effect_by_hand() -> None:
     result = effect(
         "x", [one, two], np.array([[1.0, 1, 1, 1], [2, 0, 2, 0], [0, 0, 4, 0], [4, 0, 0, 0]])
     )
+    numbers = result.numbers
     # Changed and scored: 3 sentences of `one`, 3 of `two`. Higher: .9 and .6; equal: the second
     # sentence of `one` and the last of `two`; lower: .1 and .4.
-    assert (result.compared, result.unchanged, result.missing) == (6, 1, 1)
-    assert (result.higher, result.equal, result.lower) == (1 / 3, 1 / 3, 1 / 3)
+    assert (numbers["compared"], numbers["unchanged"], numbers["missing"]) == (
+        6,
+        1,
+        1,
+    )
+    assert (numbers["higher"], numbers["equal"], numbers["lower"]) == (
+        1 / 3,
+        1 / 3,
+        1 / 3,
+    )
     # (.4 + 0 - .4 + .1 - .1 + 0) / 6
-    assert result.change == pytest.approx(0)
+    assert numbers["change"] == pytest.approx(0)
     # Net over the resamples: 0, 0, -1 (sentence 3 falls twice), 1 (sentence 1 rises twice).
     low, high = np.quantile([-1, 0, 0, 1], [0.025, 0.975])
-    assert result.net == 0
+    assert numbers["net"] == 0
     assert result.net_ci95 == (pytest.approx(low), pytest.approx(high))
     assert result.verdict == "undecided"
     # Only the damaged output of `one` scores above the undamaged one and the source.
-    assert (result.outranks, result.outranks_source) == (1, 1)
-    assert (result.before, result.after) == (pytest.approx(0.5), pytest.approx(0.45))
+    assert (numbers["outranks"], numbers["outranks_source"]) == (1, 1)
+    assert (numbers["before"], numbers["after"]) == (
+        pytest.approx(0.5),
+        pytest.approx(0.45),
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,14 +112,16 @@ def test_verdicts(after: list[float], verdict: str) -> None:
     weights = np.random.default_rng(0).multinomial(3, [1 / 3] * 3, size=500).astype(float)
     result = effect("x", [pair([0.5] * 3, after, [1, 1, 1], (0.5, 0.5, 0.5))], weights)
     assert result.verdict == verdict
+    numbers = result.numbers
     # With equal scores no system outranks another.
-    assert (result.outranks, result.outranks_source) == (0, 0)
+    assert (numbers["outranks"], numbers["outranks_source"]) == (0, 0)
 
 
 def test_no_changed_sentence_gives_no_verdict() -> None:
     result = effect("x", [pair([0.5], [0.5], [0], (1.0, 1.0, 1.0))], np.ones((3, 1)))
-    assert (result.compared, result.unchanged) == (0, 1)
-    assert np.isnan(result.higher)
+    numbers = result.numbers
+    assert (numbers["compared"], numbers["unchanged"]) == (0, 1)
+    assert np.isnan(numbers["higher"])
     assert result.verdict == "undecided"
 
 
