@@ -89,7 +89,15 @@ def _rows(
         }
         sizes = {name: counts[name][row] if name in counts else 0 for name in COUNTS}
         ranks = {level: clusters[level][row] if level in clusters else None for level in LEVELS}
-        yield AgreementRow(label, family, view, undefined | values | sizes, bounds, ranks)
+        yield AgreementRow(
+            level="annotators",
+            metric=label,
+            family=family,
+            human=view,
+            values=undefined | values | sizes,
+            intervals=bounds,
+            clusters=ranks,
+        )
 
 
 def _over_systems(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
 
@@ -98,10 +98,11 @@ class ComparisonWords:
 
     @cached_property
     def figures(self) -> list[Figure]:
-        """The figures of the comparison, of metrics by their shown names."""
+        """The figures of the comparison, of metrics by their shown names and ways to credit."""
+        named = ((figure, self.shown(figure.metric)) for figure in self.comparison.figures())
         return [
-            Figure(**{**vars(figure), "metric": self.shown(figure.metric)})
-            for figure in self.comparison.figures()
+            replace(figure, metric=f"{name} ({figure.credit})" if figure.credit else name)
+            for figure, name in named
         ]
 
     @cached_property
@@ -393,14 +394,8 @@ class ComparisonWords:
         if not math.isnan(agreed.perfect):
             ends = f"{percent(agreed.accuracy)} to {percent(agreed.perfect)}"
             parts.append(f"a perfect metric would on {ends}")
-        accuracies = {
-            self.shown(result.label): result.doubly_judged.accuracy
-            for result in self.comparison.results
-            if result.view == view and result.doubly_judged is not None
-        }
-        if accuracies:
-            ranked = Ranked(dict(sorted(accuracies.items(), key=lambda item: -item[1])))
-            best = ranked.leaders
+        if accuracies := self.values("sentence", view, "accuracy_there"):
+            best = Ranked(accuracies).leaders
             do = "does" if len(best) == 1 else "do"
             parts.append(f"{listed(best)} {do} on {percent(accuracies[best[0]])}")
         return "; ".join([f"{text} pairs", *([", ".join(parts)] if parts else [])]) + "."
@@ -409,7 +404,7 @@ class ComparisonWords:
         """Return on how many judged pairs the camps agree, and who is right on the others."""
         if consensus is None or not consensus.pairs:
             return ""
-        families = {result.family for result in self.comparison.results}
+        families = {figure.family for figure in self.figures} - {*BESIDE}
         who = "families" if len(families) > 1 else "metrics"
         share = percent(consensus.united / consensus.pairs)
         text = f"All {who} agree on {share} of {number(consensus.pairs)} judged pairs"

@@ -62,7 +62,7 @@ def compare_labels(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> Label
         if (table.signature.family, table.signature.metric) == ("chance", "constant"):
             continue  # Its AUC is always one half.
         for name, agreement, drawn in label_agreements(labels, table.sentences, counts):
-            rows.append(study.row(table, name, agreement, drawn))
+            rows.append(study.row("label", table, name, agreement, drawn))
     return LabelComparison(labels, tuple(rows))
 
 

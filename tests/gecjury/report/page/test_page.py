@@ -206,14 +206,6 @@ def test_the_page_and_the_terminal_open_alike() -> None:
     page = html.unescape(page_of(comparison))
     assert "<h1>2 metrics against people on SAMPLE</h1>" in page
     assert f'<p class="lead">{answer.opening[0]}</p><p>{answer.opening[1]}</p>' in page
-    # Two rows of single edits are of one metric.
-    rows = [
-        AgreementRow(result.label, "refbased", "edit", {"cases": 1, "missing": 0})
-        for result in comparison.results
-    ]
-    edits = SimpleNamespace(results=[*rows, *rows], rows=())
-    heading = _header(ComparisonWords(replace(comparison, edits=cast(Any, edits))))["heading"]
-    assert heading == "2 metrics against people on SAMPLE"
 
 
 @pytest.mark.security
