@@ -230,11 +230,10 @@ def _compared(
     systems = [row for row in weighed if row.level == "system"]
     # Scores of systems are the same in all views.
     scores = [row.scores for row in systems[:: len(views)]]
-    labels = compare_labels(study, tables)
     single = [
         *rated_rows(study, tables, scores),
         *(edits.rows if edits else ()),
-        *(labels.rows if labels else ()),
+        *compare_labels(study, tables),
     ]
     if uncertainty is not None:
         more = [gap for level in _LEVELS for gap in _differences(study, level, single)]
@@ -256,7 +255,6 @@ def _compared(
         annotators=annotators,
         uncertainty=uncertainty,
         edits=edits,
-        labels=labels,
         audits=tuple(judges_audits(study, tables, results, ceilings)),
         cautions=cautions(
             study,

@@ -12,7 +12,6 @@ from gecjury.benchmarks.table import View
 from gecjury.metaeval.audit import Audit
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.edits.measures import EDIT_STATISTICS
 from gecjury.metaeval.people import PEOPLE
 from gecjury.metaeval.settings import Settings
@@ -97,7 +96,6 @@ class Comparison:
         annotators: by view, how far people agree; views without rankings are absent.
         uncertainty: intervals and tests; None without resampling.
         edits: single edits against verdicts; None if they were not compared.
-        labels: single corrections against the labels they were given; None without labels.
         audits: the audits of the metrics that audit themselves.
         cautions: cautions for the reader.
     """
@@ -110,7 +108,6 @@ class Comparison:
     annotators: Mapping[View, Annotators]
     uncertainty: Uncertainty | None
     edits: EditComparison | None
-    labels: LabelComparison | None
     audits: tuple[Audit, ...]
     cautions: tuple[Caution, ...]
 

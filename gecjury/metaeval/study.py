@@ -68,6 +68,8 @@ if TYPE_CHECKING:
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # with fewer all draws are the same
+# Counts of the items that figures are based on; a row has one of them.
+_COUNTS = ("cases", "outputs", "corrections", "pairs", "size")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +121,8 @@ class AgreementRow:
         for statistic, value in self.values.items():
             # People are compared at both levels at once.
             of = "system" if statistic in MEASURES else "sentence"
-            counted = _SIZES.get((self.level, of)) or _SIZES.get((self.level, ""), ())
+            own = "annotators" if of == "system" else "judgments"
+            sizes = (self.values.get(name) for name in (own, *_COUNTS))
             low, high = map(float, self.intervals.get(statistic, (math.nan, math.nan)))
             yield Figure(
                 statistic=statistic,
@@ -127,24 +130,10 @@ class AgreementRow:
                 low=low,
                 high=high,
                 cluster=self.clusters.get(of if self.level == "annotators" else self.level),
-                n=sum(int(self.values[name]) for name in counted) if counted else None,
+                n=next((int(size) for size in sizes if size is not None), None),
                 missing=self.missing,
                 **about,
             )
-
-
-_SIZES = {
-    ("sentence", ""): ("pairs",),
-    ("edit", ""): ("cases",),
-    ("rating", ""): ("outputs",),
-    ("segment", ""): ("pairs",),
-    ("bias", ""): ("pairs",),
-    ("label", ""): ("good", "bad"),
-    ("window", ""): ("size",),
-    ("annotators", "system"): ("annotators",),
-    ("annotators", "sentence"): ("judgments",),
-}
-"""The counts of the items that figures are based on, by level."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 from gecjury.core.wording import listed, number
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
 from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.corrections import ANY, LabelComparison
+from gecjury.metaeval.edits.corrections import ANY
 from gecjury.metaeval.result import SYSTEM_STATISTICS, Annotators, Comparison, row_key
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import MetaEvaluation
@@ -67,8 +67,8 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
         parts.append(_rating_table(comparison, at["rating"]))
     if "segment" in at:
         parts.append(_segment_table(comparison, at["segment"]))
-    if comparison.labels is not None:
-        parts.append(_label_table(comparison, comparison.labels, at["label"]))
+    if "label" in at:
+        parts.append(_label_table(comparison, at["label"]))
     # A terminal shows only the first table, with the cautions.
     leading = _leading(parts)
     brief = leading.instead.get("brief", leading)
@@ -179,12 +179,12 @@ def document(answer: ComparisonWords) -> dict[str, Any]:
             record[key] = found
     if found := [keyed("segment", of[0]) | entry for entry, of in _entries(figures, "segment")]:
         record["segment"] = {"rows": found}
-    if (labels := comparison.labels) is not None:
-        rows = []
-        for entry, group in _entries(figures, "label"):
-            count = {key: entry.pop(key) for key in ("good", "bad")}
-            rows.append({**keyed("label", group[0]), **entry, "corrections": count})
-        record["labels"] = {**keyed("labels", labels.labels), "counts": labels.counts, "rows": rows}
+    rows = []
+    for entry, group in _entries(figures, "label"):
+        count = {key: entry.pop(key) for key in ("good", "bad")}
+        rows.append({**entry, **keyed("label", group[0]), "corrections": count})
+    if rows:
+        record["labels"] = {**keyed("labels", benchmark.labels), "rows": rows}
     if comparison.audits:
         record["audits"] = {
             audit.signature: {"members": audit.members, "humans": audit.humans}
@@ -717,9 +717,7 @@ def _segment_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
 # ---- labels of whole corrections
 
 
-def _label_table(
-    comparison: Comparison, labels: LabelComparison, figures: Sequence[Figure]
-) -> Table:
+def _label_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of AUC of good against bad corrections, one column per class of bad ones."""
     # A record is of one class; people compare classes, so they become the columns. All classes
     # share the good corrections, so no class lacks more scores than all together.
@@ -739,7 +737,9 @@ def _label_table(
         *(Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes),
         *_columns("missing"),
     ]
-    about, counts = labels.labels, labels.counts
+    about = comparison.benchmark.labels
+    assert about is not None  # nothing else has this level
+    counts = about.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [
         f"AUC: probability that a good correction ({about.true}, {counts[about.true]}) scores "

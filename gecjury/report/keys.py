@@ -11,7 +11,7 @@ KEYS: Mapping[str, str] = {
     "ceiling": "accuracy decided with_ties pairs perfect",
     "test": "level test statistic metrics values p adjusted clusters permutations=resamples",
     "difference": "level human statistic first second difference ci95",
-    "labels": "true false others",
+    "labels": "true false others counts",
     # What figures are about, by level.
     "annotators": "human metric family",
     "rating": "human=aspect metric family",

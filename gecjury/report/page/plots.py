@@ -27,11 +27,7 @@ def overviews(answer: ComparisonWords) -> list[tuple[str, str, Markup]]:
     for (level, view), (key, ranked) in answer.rankings.items():
         if not ranked.values:
             continue
-        by_metric = {
-            figure.metric: figure
-            for figure in answer.figures
-            if (figure.level, figure.human, figure.statistic) == (level, view, key)
-        }
+        by_metric = answer.at(level, view, key)
         # Chance is .5 at sentence level only, and two annotators are compared only there.
         lines = [("chance", 0.5)] if level == "sentence" else []
         people = by_metric.get(PEOPLE)
