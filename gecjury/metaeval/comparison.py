@@ -538,11 +538,6 @@ def _windows(study: MetaEvaluation, rows: Sequence[AgreementRow]) -> Iterator[Ag
     for row, size in product(rows, _SIZES):
         windows = window_correlations(study.human(cast(View, row.human)), row.scores, size)
         for start, (run, r, rho) in enumerate(windows, 1):
-            yield AgreementRow(
-                level="window",
-                metric=row.metric,
-                family=row.family,
-                human=row.human,
-                systems=tuple(names[index] for index in run),
-                values={"size": size, "start": start, "pearson": r, "spearman": rho},
-            )
+            values = {"size": size, "start": start, "pearson": r, "spearman": rho}
+            systems = tuple(names[index] for index in run)
+            yield AgreementRow("window", row.metric, row.family, row.human, values, systems=systems)

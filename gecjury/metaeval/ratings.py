@@ -254,9 +254,7 @@ def rated_rows(
                 agreed = points.segment_agreement()
                 segments.append(study.row("segment", table, aspect, agreed, drawn))
     for aspect, (over_all, by_source) in one_rater(benchmark).items():
-        rater = AgreementRow(
-            level="rating", metric="one rater", family="humans", human=aspect, values=over_all
-        )
+        rater = AgreementRow("rating", "one rater", "humans", aspect, over_all)
         whole.append(rater)
         if segments:
             segments.append(replace(rater, level="segment", values=by_source))

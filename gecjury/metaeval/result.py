@@ -129,8 +129,8 @@ class Comparison:
     @property
     def incomplete(self) -> bool:
         """True if scores or credits are missing."""
-        missing = self.edits.missing if self.edits else 0
-        return bool(missing) or any(table.unanswered for table in self.tables)
+        missing = any(row.missing for row in self.at("edit"))
+        return missing or any(table.unanswered for table in self.tables)
 
     @property
     def title(self) -> str:
@@ -167,15 +167,8 @@ class Comparison:
         rows = (row for row in self.agreements if row.level in shown or row.level not in all_levels)
         figures = [figure for row in rows for figure in row.figures()]
         for view, people in self.annotators.items() if "sentence" in shown else ():
-            agreed = people.agreement
-            two = AgreementRow(
-                level="sentence",
-                metric=PEOPLE,
-                family="humans",
-                human=view,
-                values={"accuracy": agreed.accuracy, "pairs": agreed.decided},
-            )
-            figures += two.figures()
+            values = {"accuracy": people.agreement.accuracy, "pairs": people.agreement.decided}
+            figures += AgreementRow("sentence", PEOPLE, "humans", view, values).figures()
         return figures
 
     def rows(self) -> list[dict[str, Any]]:

@@ -72,7 +72,7 @@ LEAST_SENTENCES = 2  # with fewer all draws are the same
 _COUNTS = ("cases", "outputs", "corrections", "pairs", "size")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AgreementRow:
     """One metric, chance or people against one kind of judgment at one level.
 
@@ -277,18 +277,11 @@ class MetaEvaluation:
             )
         # Scores of systems are the same for all views; with TrueSkill they cost the most time.
         scores = self.system_scores(table.sentences, table.by_system.score)
-        about, rows = table.signature, list[AgreementRow]()
+        rows: list[AgreementRow] = []
         for view in self.views:
-            row = AgreementRow(
-                level="system",
-                metric=about.label,
-                family=about.family,
-                human=view,
-                values=self.over_systems(scores, view, table.sentences),
-                signature=str(about),
-                missing=table.missing,
-                scores=scores,
-            )
+            values: dict[str, float] = self.over_systems(scores, view, table.sentences)
+            about = {"signature": str(table.signature), "scores": scores}
+            row = self.row("system", table, view, values, {}, **about)
             rows.append(row)
             if (agreed := self.over_pairs(table, view)) is not None:
                 names = (*SENTENCE_STATISTICS, "tied", "tied_share", "pairs", "missing", "epsilon")
@@ -525,7 +518,7 @@ class MetaEvaluation:
             level: as in `AgreementRow`.
             table: the metric's scores.
             human: as in `AgreementRow`.
-            values: figures and counts by name, with `missing`.
+            values: figures and counts by name.
             drawn: one value per draw for each figure that is drawn.
             **about: further fields of the row.
         """
@@ -535,17 +528,9 @@ class MetaEvaluation:
             bounds = {
                 name: figure_interval(drawn[name], share, float(values[name]))[0] for name in drawn
             }
-        return AgreementRow(
-            level=level,
-            metric=metric.label,
-            family=metric.family,
-            human=human,
-            values=values,
-            missing=int(values["missing"]),
-            intervals=bounds,
-            drawn=drawn,
-            **about,
-        )
+        missing = int(values.get("missing", table.missing))
+        row = AgreementRow(level, metric.label, metric.family, human, values, missing=missing)
+        return replace(row, intervals=bounds, drawn=drawn, **about)
 
     def pairwise(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:
         """Return `pair_table`: accuracy and number of judged pairs by pair of systems."""

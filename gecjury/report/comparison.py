@@ -9,7 +9,7 @@ from typing import Any
 
 from gecjury.core.wording import listed, number
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
-from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.edits.comparison import JUDGE, EditComparison
 from gecjury.metaeval.edits.corrections import ANY
 from gecjury.metaeval.result import SYSTEM_STATISTICS, Annotators, Comparison, row_key
 from gecjury.metaeval.settings import Settings
@@ -39,7 +39,10 @@ _EDIT_KEYS = (
     "average_precision_invalid", "average_precision_invalid_ci95", "accuracy", "balanced", "kappa",
     "cases", "valid", "missing", "seconds",
 )  # fmt: skip
-_LISTS = {"annotators": "people", "rating": "ratings", "bias": "biases", "window": "windows"}
+_LISTS = {
+    "annotators": "people", "rating": "ratings", "segment": "segment", "label": "labels",
+    "bias": "biases", "window": "windows",
+}  # fmt: skip
 """Levels that are lists of records in JSON, and their keys."""
 _THERE = {"sentence": "doubly_judged", "edit": "ceiling_edits"}
 """Keys of the figures with the suffix `_there`, by level."""
@@ -167,24 +170,21 @@ def document(answer: ComparisonWords) -> dict[str, Any]:
         }
     if (edits := comparison.edits) is not None:
         record["edit_untried"], record["edit_notes"] = edits.untried, edits.notes
-    for entry, group in _entries(figures, "edit"):
-        if group[0].family == "chance":
-            record.setdefault("edit_chance", {})[group[0].metric] = entry
-        elif group[0].family == "humans":
+    for entry, (first, *_) in _entries(figures, "edit"):
+        if first.family == "chance":
+            record.setdefault("edit_chance", {})[first.metric] = entry
+        elif first.family == "humans":
             record["edit_ceiling"] = entry
     if settings.windows:
         record["windows"] = []
-    for level, key in _LISTS.items():
-        if found := [keyed(level, group[0]) | entry for entry, group in _entries(figures, level)]:
-            record[key] = found
-    if found := [keyed("segment", of[0]) | entry for entry, of in _entries(figures, "segment")]:
-        record["segment"] = {"rows": found}
-    rows = []
-    for entry, group in _entries(figures, "label"):
-        count = {key: entry.pop(key) for key in ("good", "bad")}
-        rows.append({**entry, **keyed("label", group[0]), "corrections": count})
-    if rows:
-        record["labels"] = {**keyed("labels", benchmark.labels), "rows": rows}
+    for entry, (first, *_) in _entries(figures, *_LISTS):
+        if first.level == "label":
+            entry["corrections"] = {key: entry.pop(key) for key in ("good", "bad")}
+        record.setdefault(_LISTS[first.level], []).append(keyed(first.level, first) | entry)
+    if "segment" in record:
+        record["segment"] = {"rows": record["segment"]}
+    if "labels" in record:
+        record["labels"] = {**keyed("labels", benchmark.labels), "rows": record["labels"]}
     if comparison.audits:
         record["audits"] = {
             audit.signature: {"members": audit.members, "humans": audit.humans}
@@ -239,9 +239,8 @@ def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[s
     for row in comparison.at("") if comparison.tables else ():
         if row.family not in BESIDE:
             scores = dict(zip(names, row.scores.tolist(), strict=True))
-            about = {"metric": row.metric, "family": row.family, "signature": row.signature}
             place = row.metric, row.human, row.signature
-            rows[place] = {**about, "human": row.human, **levels, "scores": scores, **row.values}
+            rows[place] = {**keyed("metric", row), **levels, "scores": scores, **row.values}
     for entry, (first, *_) in _entries(metrics, "system", "sentence"):
         rows[first.metric, first.human, first.signature][first.level] = entry
     for entry, (first, *_) in _entries(metrics, "edit"):
@@ -645,11 +644,11 @@ def _for_people(
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
-    constant, ceiling = edits.chance["constant"].values, edits.ceiling.values
+    values = {row.metric: row.values for row in edits.rows}
+    constant, ceiling = values["constant"], values[JUDGE]
     notes = [
         f"{edits.edits} judged edits in {edits.corrections} corrections of {edits.sources} "
-        f"sources; {edits.results[0].values['split']} on which annotators are evenly split are "
-        "left out",
+        f"sources; {constant['split']} on which annotators are evenly split are left out",
         "accuracy, balanced, κ: threshold chosen on one half of the sources and applied to the "
         f"other, both ways; calling every edit valid has an accuracy of {constant['accuracy']:.3f}",
         f"one annotator by another: {ceiling['edits']} edits with verdicts of more than one, "

@@ -13,6 +13,7 @@ KEYS: Mapping[str, str] = {
     "difference": "level human statistic first second difference ci95",
     "labels": "true false others counts",
     # What figures are about, by level.
+    "metric": "metric family signature human",
     "annotators": "human metric family",
     "rating": "human=aspect metric family",
     "segment": "human metric family",

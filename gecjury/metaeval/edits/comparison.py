@@ -6,7 +6,7 @@ and `plan_edits` can count the requests to judges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,12 +38,11 @@ class EditComparison:
     """The edit level of a comparison.
 
     Attributes:
-        results: one per metric. Values with the suffix `_there` are measured on the edits and
-            verdicts from which the ceiling is computed; `seconds` is the time that credits took.
-        chance: baselines by name (`gecjury.metaeval.edits.cases.baselines`).
-        ceiling: one annotator's verdicts against another's. Its values also have the number of
-            `edits` with verdicts of more than one annotator, and of `pairs` of annotators on one
-            edit, each counted in both directions.
+        rows: metrics, baselines (`gecjury.metaeval.edits.cases.baselines`), and one annotator's
+            verdicts against another's, whose values also have the number of `edits` with verdicts
+            of more than one annotator, and of `pairs` of annotators on one edit, each counted in
+            both directions. Values with the suffix `_there` are measured on these edits and
+            verdicts; `seconds` is the time that credits took.
         edits: number of judged edits.
         corrections: number of corrections that contain them.
         sources: number of distinct texts that were corrected; intervals resample them.
@@ -52,25 +51,13 @@ class EditComparison:
         notes: remarks for the user.
     """
 
-    results: tuple[AgreementRow, ...]
-    chance: Mapping[str, AgreementRow]
-    ceiling: AgreementRow
+    rows: tuple[AgreementRow, ...]
     edits: int
     corrections: int
     sources: int
     resamples: int
     untried: tuple[str, ...]
     notes: tuple[str, ...]
-
-    @property
-    def rows(self) -> tuple[AgreementRow, ...]:
-        """The rows of metrics, then chance, then people."""
-        return (*self.results, *self.chance.values(), self.ceiling)
-
-    @property
-    def missing(self) -> int:
-        """Number of missing credits over all results."""
-        return sum(row.missing for row in self.results)
 
 
 def edit_metrics(
@@ -165,23 +152,22 @@ def compare_edits(study: MetaEvaluation, folder: str | Path | None = None) -> Ed
         more |= {f"{key}_there": there[key] for key in _BESIDE}
         return replace(row, credit=kind, values={**row.values, **more})
 
-    results = []
+    rows = []
     for scorer in study.edit_metrics:
         credited = credit_edits(scorer, cases, benchmark.corpus, runtime, folder)
         label, kind = scorer.signature(benchmark.corpus, runtime).label, credit_kind(scorer)
-        row = result(label, scorer.family, kind, credited.values, seconds=float(credited.seconds))
-        results.append(row)
+        seconds = float(credited.seconds)
+        rows.append(result(label, scorer.family, kind, credited.values, seconds=seconds))
         notes.extend(credited.notes)
-    chance = baselines(cases, seed)
+    chance = baselines(cases, seed).items()
+    rows += [result(name, "chance", "", scores) for name, scores in chance]
     ceiling = edit_agreement(
         pairs, verdicts, metric=JUDGE, family="humans", resamples=resamples, seed=seed
     )
     sizes = {"edits": len(set(place.tolist())), "pairs": len(pairs)}
     own = {**ceiling.values, **sizes, "auc_there": ceiling.values["auc"]}
     return EditComparison(
-        results=tuple(results),
-        chance={name: result(name, "chance", "", scores) for name, scores in chance.items()},
-        ceiling=replace(ceiling, values=own),
+        rows=(*rows, replace(ceiling, values=own)),
         edits=len(cases),
         corrections=len({(case.row, case.source, case.correction) for case in cases}),
         sources=len({case.source for case in cases}),

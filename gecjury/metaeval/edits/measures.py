@@ -7,7 +7,7 @@ and the same edit occurs in several corrections of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -167,19 +167,9 @@ def edit_agreement(
         "missing": int(missing.sum()),
         "split": int(split.sum()),
     }
-    return AgreementRow(
-        level="edit",
-        metric=metric,
-        family=family,
-        human="edit",
-        values=measured | counts,
-        missing=counts["missing"],
-        intervals={
-            name: figure_interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn
-        },
-        drawn=drawn,
-        thresholds=thresholds,
-    )
+    bounds = {name: figure_interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn}
+    row = AgreementRow("edit", metric, family, "edit", measured | counts, missing=counts["missing"])
+    return replace(row, intervals=bounds, drawn=drawn, thresholds=thresholds)
 
 
 def _said(

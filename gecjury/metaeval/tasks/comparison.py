@@ -154,21 +154,14 @@ class TaskComparison:
     def figures(self) -> list[Figure]:
         """Return the averages, and the figure of every metric in every task in which it has one."""
         figures = [*self.averages, *self.shared]
-        for average, row in zip(self.averages, self.cells, strict=True):
-            for task, cell in zip(self.tasks, row, strict=True):
+        for average, cells in zip(self.averages, self.cells, strict=True):
+            for task, cell in zip(self.tasks, cells, strict=True):
                 if cell.state == "scored":
-                    low, high = cell.ci95 or (math.nan, math.nan)
-                    figure = replace(average, task=task.name, level=task.level, human=task.human)
-                    figures.append(
-                        replace(
-                            figure,
-                            statistic=task.statistic,
-                            value=cell.value,
-                            low=low,
-                            high=high,
-                            n=None,
-                        )
-                    )
+                    value = {task.statistic: cell.value}
+                    bounds = {task.statistic: cell.ci95} if cell.ci95 else {}
+                    about = task.level, average.metric, average.family, task.human
+                    row = replace(AgreementRow(*about, value), intervals=bounds)
+                    figures += (replace(figure, task=task.name) for figure in row.figures())
         return figures
 
     def __repr__(self) -> str:
