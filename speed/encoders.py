@@ -192,10 +192,13 @@ def _accuracies(
         return []
     settings = Settings(human="both", level="sentence", ties="official")
     before, after = (
-        {r.view: r.sentence.accuracy for r in compare(seeda, [table], settings).results
-         if r.family == table.signature.family and r.sentence is not None}
+        {
+            row.human: row.values["accuracy"]
+            for row in compare(seeda, [table], settings).at("sentence")
+            if row.family == table.signature.family
+        }
         for table in tables
-    )  # fmt: skip
+    )
     change = max(abs(after[view] - before[view]) for view in before)
     told = ", ".join(f"{view} {before[view]:.4f} → {after[view]:.4f}" for view in before)
     return [

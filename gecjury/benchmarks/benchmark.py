@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -51,6 +52,12 @@ class CorrectionLabels:
     true: str
     false: Mapping[str, str]
     others: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of corrections by label, in the order of the labels."""
+        counter = Counter(value for line in self.values for value in line if value)
+        return {name: counter[name] for name in (self.true, *self.false, *self.others)}
 
 
 @dataclass(frozen=True)

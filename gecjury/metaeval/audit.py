@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.extraction.extract import corpus_edits
-from gecjury.metaeval.study import AgreementRow, MetaEvaluation, SystemAgreement
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
@@ -91,26 +91,14 @@ BiasSide = Literal["more edits", "longer text", "own family"]
 """The side of a pair for which a preference is measured."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bias(AgreementRow):
-    """A metric's preference for one side of judged pairs, against people's on the same pairs.
+def measure_biases(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> tuple[AgreementRow, ...]:
+    """Return the biases of judges, or of all metrics if the settings ask for it, view by view.
 
-    Of the `values`, `preferred` and `people` are the shares of the pairs in which the metric and
-    people prefer that side, ties one half, and `difference` is the first minus the second: 0
+    A bias is a metric's preference for one side of judged pairs, against people's on the same
+    pairs. Of the `values`, `preferred` and `people` are the shares of the pairs in which the metric
+    and people prefer that side, ties one half, and `difference` is the first minus the second: 0
     without a bias, NaN without pairs. `pairs` and `missing` count the pairs whose sides differ,
     with both scores and without.
-
-    Attributes:
-        side: the side.
-        systems: systems of the judge's own family; empty for other sides.
-    """
-
-    side: BiasSide
-    systems: tuple[str, ...] = ()
-
-
-def measure_biases(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> tuple[Bias, ...]:
-    """Return the biases of judges, or of all metrics if the settings ask for it, view by view.
 
     A panel of judges has the families of all its models.
 
@@ -168,7 +156,7 @@ def _rows(
     view: View,
     table: ScoreTable,
     sides: Mapping[BiasSide, tuple[IntArray, tuple[str, ...]]],
-) -> list[Bias]:
+) -> list[AgreementRow]:
     """Return a metric's biases against one view; a judge without own systems has no pairs there."""
     lines = len(study.benchmark.corpus)
     # By side and sentence: sums of metric and people (as −1, 0, 1), pairs, pairs without a score.
@@ -205,8 +193,8 @@ def _rows(
         if (counts := study.drawn_counts) is not None and count.any():
             gaps = counts @ (metric - people) / 2
             drawn["difference"] = ratio(gaps, counts @ count, np.nan)
-        row = study.row(table, view, values, drawn)
-        rows.append(Bias(**vars(row), side=side, systems=systems))
+        row = study.row("bias", table, view, values, drawn, side=side, systems=systems)
+        rows.append(row)
     return rows
 
 
@@ -219,8 +207,8 @@ class Audit:
         signature: the metric's signature in one line.
         members: the scorer's audits, one for each member.
         rows: the audits as cells: `model`, `what`, `value`.
-        humans: by view the metric's accuracy and that of two annotators (NaN if not known).
-        with_invalid: by view the accuracy if pairs without a valid reply count as wrong.
+        humans: by view the metric's `accuracy`, that of two annotators (`ceiling`, NaN if not
+            known), and the accuracy if pairs without a valid reply count as wrong (`with_invalid`).
         panel: agreement of a panel's models: Krippendorff's α, `ordinal` and `interval`, and the
             number of `corrections` it is computed from; None for a single model.
     """
@@ -229,16 +217,15 @@ class Audit:
     signature: str
     members: Sequence[Any]
     rows: Sequence[Mapping[str, Any]]
-    humans: Mapping[View, tuple[float, float]]
-    with_invalid: Mapping[View, float]
+    humans: Mapping[str, Mapping[str, float]]
     panel: Mapping[str, float | None] | None = None
 
 
 def judges_audits(
     study: MetaEvaluation,
     tables: Sequence[ScoreTable],
-    results: Sequence[SystemAgreement],
-    ceilings: Mapping[View, float],
+    results: Sequence[AgreementRow],
+    ceilings: Mapping[str, float],
 ) -> Iterator[Audit]:
     """Yield the audits of the metrics that have one, with their agreement with people.
 
@@ -252,15 +239,16 @@ def judges_audits(
         left = table.statistics.details.get("audit")
         if left is None:
             continue
-        humans: dict[View, tuple[float, float]] = {}
-        with_invalid: dict[View, float] = {}
-        for result in results:
-            if result.signature != str(table.signature) or result.sentence is None:
-                continue
-            # The agreement of two annotators is the yardstick for a scorer's own audit.
-            ceiling = ceilings.get(result.view, float("nan"))
-            humans[result.view] = result.sentence.accuracy, ceiling
-            with_invalid[result.view] = accuracy_with_invalid(study, table, result, left["members"])
+        humans = {
+            row.human: {
+                "accuracy": row.values["accuracy"],
+                # The agreement of two annotators is the yardstick for a scorer's own audit.
+                "ceiling": ceilings.get(row.human, float("nan")),
+                "with_invalid": accuracy_with_invalid(study, table, row, left["members"]),
+            }
+            for row in results
+            if (row.signature, row.level) == (str(table.signature), "sentence")
+        }
         signature = table.signature
         yield Audit(
             signature.label,
@@ -268,7 +256,6 @@ def judges_audits(
             left["members"],
             left["rows"],
             humans,
-            with_invalid,
             left.get("panel"),
         )
 
@@ -276,7 +263,7 @@ def judges_audits(
 def accuracy_with_invalid(
     study: MetaEvaluation,
     table: ScoreTable,
-    result: SystemAgreement,
+    result: AgreementRow,
     members: Sequence[Mapping[str, Any]],
 ) -> float:
     """Return the accuracy at sentence level if pairs without a valid reply count as wrong.
@@ -287,24 +274,23 @@ def accuracy_with_invalid(
     Args:
         study: the benchmark and the settings.
         table: the judge's scores.
-        result: its agreement with one view, which has a sentence level.
+        result: its agreement with one view at sentence level.
         members: the audits of its models, with the lines of `missing` replies.
 
     Returns:
         0 to 1, at most the accuracy over valid replies; NaN without pairs.
     """
-    agreement = result.sentence
-    assert agreement is not None  # callers check this
+    view, values, ties = cast(View, result.human), result.values, study.settings.ties
     entries = [entry for member in members for entry in member.get("missing", ())]
     rows = sorted({entry["line"] - 1 for entry in entries})
     invalid = 0
-    for pairs in study.parts(result.view) if rows else ():
-        first, second = study.sides(result.view, table, pairs)
+    for pairs in study.parts(view) if rows else ():
+        first, second = study.sides(view, table, pairs)
         # As for the accuracy, pairs that people tied count only under `calibrated`.
-        counting = (pairs.preference != 0) | (agreement.ties == "calibrated")
+        counting = (pairs.preference != 0) | (ties == "calibrated")
         lacking = counting & (np.isnan(first) | np.isnan(second))
         invalid += int(np.count_nonzero(lacking & np.isin(pairs.sentence, rows)))
-    counted = agreement.pairs - (agreement.tied if agreement.ties == "drop" else 0)
+    counted = values["pairs"] - (values["tied"] if ties == "drop" else 0)
     if not counted + invalid:
         return float("nan")
-    return (agreement.accuracy * counted if counted else 0.0) / (counted + invalid)
+    return (values["accuracy"] * counted if counted else 0.0) / (counted + invalid)

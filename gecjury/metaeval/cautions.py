@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.wording import duration, listed, number, percent
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import MetaEvaluation, SystemAgreement
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.stats.choices import TieRule
 from gecjury.stats.trueskill import sampled_opponents
 
@@ -139,16 +140,16 @@ def check_study(study: MetaEvaluation) -> None:
             )
 
 
-def check_scored(results: Sequence[SystemAgreement]) -> None:
+def check_scored(results: Sequence[AgreementRow]) -> None:
     """Refuse results in which no metric scored anything that was judged.
 
     Raises:
         InputError: no pair is both judged and scored.
     """
-    judged = [result.sentence for result in results if result.sentence is not None]
-    missing = [part.missing for part in judged]
-    if missing and all(part.pairs == 0 and part.missing for part in judged):
-        labels = ", ".join(dict.fromkeys(result.label for result in results))
+    judged = [row for row in results if row.level == "sentence"]
+    missing = [row.values["missing"] for row in judged]
+    if missing and all(row.values["pairs"] == 0 and row.values["missing"] for row in judged):
+        labels = ", ".join(dict.fromkeys(row.metric for row in results))
         raise InputError(
             f"{labels}: none of the {max(missing)} pairs that humans decided was scored on both "
             "sides, so no sentence is both judged and scored"
@@ -157,8 +158,8 @@ def check_scored(results: Sequence[SystemAgreement]) -> None:
 
 def cautions(
     study: MetaEvaluation,
-    results: Sequence[SystemAgreement],
-    chance: Sequence[SystemAgreement] = (),
+    results: Sequence[AgreementRow],
+    chance: Sequence[AgreementRow] = (),
     *,
     tested: bool = False,
     noted: Sequence[str] = (),
@@ -174,11 +175,12 @@ def cautions(
     """
     settings = study.settings
     # Figures that are not shown need no caution.
-    systems = results if settings.level in ("system", "all") else ()
-    shown = results if settings.level in ("sentence", "all") else ()
-    sentences = [result for result in shown if result.sentence is not None]
-    compared = {result.label for result in (*systems, *sentences)}
-    bounds = [*(r.system_ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
+    systems, sentences = (
+        [row for row in results if row.level == level and settings.level in (level, "all")]
+        for level in ("system", "sentence")
+    )
+    compared = {row.metric for row in (*systems, *sentences)}
+    bounds = [row.intervals for row in (*systems, *sentences)]
     # The order is that in which a reader should see them, the most serious first.
     topics = {
         "Sample data": SAMPLE if study.benchmark.sample else "",
@@ -207,7 +209,7 @@ def cautions(
     return (*raised, *(Caution(once[text], text) for text in ordered))
 
 
-def _of_few_systems(study: MetaEvaluation, systems: Sequence[SystemAgreement]) -> dict[str, str]:
+def _of_few_systems(study: MetaEvaluation, systems: Sequence[AgreementRow]) -> dict[str, str]:
     """Return a caution on correlations over few systems, with the interval of the highest one."""
     count = len(study.compared)
     if study.benchmark.places:
@@ -218,10 +220,10 @@ def _of_few_systems(study: MetaEvaluation, systems: Sequence[SystemAgreement]) -
     if not systems or count >= _MANY_SYSTEMS:
         return {}
     text = f"Correlations are computed over {count} systems."
-    defined = {r.system["pearson"]: r for r in systems if not math.isnan(r.system["pearson"])}
-    if defined and count > 3:
-        top = max(defined)
-        bounds = defined[top].system_ci95.get("pearson", (math.nan, math.nan))
+    known = [row for row in systems if not math.isnan(row.values["pearson"])]
+    if known and count > 3:
+        best = max(reversed(known), key=lambda row: row.values["pearson"])
+        top, bounds = best.values["pearson"], best.intervals.get("pearson", (math.nan, math.nan))
         how = f"{100 * study.settings.resampling.confidence:g}% interval"
         # Fisher's z of a perfect correlation is infinite, so it has no interval.
         if any(math.isnan(bound) for bound in bounds) and abs(top) < 1:
@@ -288,13 +290,12 @@ def _islands(study: MetaEvaluation, view: View) -> list[list[str]]:
     return list(groups.values())
 
 
-def _of_ties(study: MetaEvaluation, sentences: Sequence[SystemAgreement]) -> str:
+def _of_ties(study: MetaEvaluation, sentences: Sequence[AgreementRow]) -> str:
     """Return a caution on metrics that tie many pairs, and on how the tie rule counts those."""
     ties: dict[str, float] = {}
-    for result in sentences:
-        if result.sentence is not None and result.sentence.tied_share >= _MANY_TIES:
-            share = result.sentence.tied_share
-            ties[result.label] = max(share, ties.get(result.label, 0.0))
+    for row in sentences:
+        if (share := row.values["tied_share"]) >= _MANY_TIES:
+            ties[row.metric] = max(share, ties.get(row.metric, 0.0))
     if not ties:
         return ""
     rule = study.settings.ties
@@ -305,61 +306,57 @@ def _of_ties(study: MetaEvaluation, sentences: Sequence[SystemAgreement]) -> str
     )
 
 
-def _of_gaps(results: Sequence[SystemAgreement]) -> str:
-    missing = {result.label: result.missing for result in results if result.missing}
+def _of_gaps(results: Sequence[AgreementRow]) -> str:
+    missing = {row.metric: row.missing for row in results if row.missing}
     counts = listed([f"{name} {number(count)}" for name, count in missing.items()])
     return f"Sentence scores that are missing and left out: {counts}." if missing else ""
 
 
-def _of_undefined(study: MetaEvaluation, systems: Sequence[SystemAgreement]) -> str:
+def _of_undefined(study: MetaEvaluation, systems: Sequence[AgreementRow]) -> str:
     """Return a caution on metrics without a correlation, unless a note gives the reason."""
     if len(study.compared) < _LEAST:
         return ""
     names = [
-        result.label
-        for result in systems
-        if math.isnan(result.system["pearson"])
-        and not _constant(result.scores)
-        and not _constant(study.human(result.view))
+        row.metric
+        for row in systems
+        if math.isnan(row.values["pearson"])
+        and not _constant(row.scores)
+        and not _constant(study.human(cast(View, row.human)))
     ]
     who = listed(list(dict.fromkeys(names)))
     text = f"No correlation is defined for {who}: the system scores are constant or missing."
     return text if names else ""
 
 
-def _not_above_chance(
-    sentences: Sequence[SystemAgreement], chance: Sequence[SystemAgreement]
-) -> str:
+def _not_above_chance(sentences: Sequence[AgreementRow], chance: Sequence[AgreementRow]) -> str:
     """Return a caution on metrics whose accuracy (lower bound) is not above a constant metric's."""
     floors = {
-        result.view: result.sentence.accuracy
-        for result in chance
-        if result.metric == "constant" and result.sentence is not None
+        row.human: row.values["accuracy"]
+        for row in chance
+        if (row.metric, row.level) == ("constant", "sentence")
     }
     weak = []
-    for result in sentences:
-        if result.sentence is None:
-            continue
+    for row in sentences:
         # Use the lower bound if there is one, so that luck does not lift a metric above chance.
-        low = result.sentence_ci95.get("accuracy", (math.nan, math.nan))[0]
-        low = result.sentence.accuracy if math.isnan(low) else low
-        if low <= floors.get(result.view, math.nan):
-            weak.append(f"{result.label} ({result.view}-based judgments)")
+        low = row.intervals.get("accuracy", (math.nan, math.nan))[0]
+        low = row.values["accuracy"] if math.isnan(low) else low
+        if low <= floors.get(row.human, math.nan):
+            weak.append(f"{row.metric} ({row.human}-based judgments)")
     return f"Not above chance at the sentence level: {listed(weak)}." if weak else ""
 
 
-def _of_result(study: MetaEvaluation, result: SystemAgreement) -> Iterator[str]:
-    """Return the reasons why one metric has no figure at a level."""
-    if len(study.compared) >= _LEAST and _constant(result.scores):
+def _of_result(study: MetaEvaluation, result: AgreementRow) -> Iterator[str]:
+    """Yield the reason why a metric has no figure."""
+    values, judged = result.values, result.level == "sentence"
+    if result.level == "system" and len(study.compared) >= _LEAST and _constant(result.scores):
         yield (
-            f"{result.label} gives all systems the same score ({result.view}): its "
+            f"{result.metric} gives all systems the same score ({result.human}): its "
             "correlations over systems are not defined"
         )
-    sentence = result.sentence
-    if sentence is not None and not sentence.pairs and sentence.missing:
+    if judged and not values["pairs"] and values["missing"]:
         yield (
-            f"{result.label} scored none of the {sentence.missing} pairs that humans decided "
-            f"({result.view}): its sentence level is not defined"
+            f"{result.metric} scored none of the {values['missing']} pairs that humans decided "
+            f"({result.human}): its sentence level is not defined"
         )
 
 
@@ -397,16 +394,16 @@ def _of_judgments(study: MetaEvaluation, view: View) -> list[str]:
     return notes
 
 
-def _of_change(result: SystemAgreement) -> str:
+def _of_change(result: AgreementRow) -> str:
     """Return a note if people prefer the systems that change more; empty otherwise."""
-    sentence = result.sentence
-    if result.label != "copy-source" or sentence is None or sentence.pairs < _FEW:
+    if (result.metric, result.level) != ("copy-source", "sentence"):
         return ""
-    if sentence.accuracy > _UNLIKE:
+    accuracy = result.values["accuracy"]
+    if result.values["pairs"] < _FEW or accuracy > _UNLIKE:
         return ""
     return (
         "systems that change more of the text are preferred on this benchmark "
-        f"({result.view}): similarity to the source agrees with only {sentence.accuracy:.3f} of "
+        f"({result.human}): similarity to the source agrees with only {accuracy:.3f} of "
         "the pairs, so counting the changes (-m changes) agrees with most of them; a metric that "
         "agrees with fewer may not distinguish good changes from bad"
     )

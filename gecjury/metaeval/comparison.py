@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -36,19 +37,16 @@ from gecjury.metaeval.edits.corrections import compare_labels
 from gecjury.metaeval.people import among_people
 from gecjury.metaeval.ratings import rated_rows
 from gecjury.metaeval.result import (
-    SENTENCE_STATISTICS,
     SYSTEM_STATISTICS,
     Annotators,
     Comparison,
     Uncertainty,
-    WindowAgreement,
 )
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import AgreementRow, MetaEvaluation, SystemAgreement
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.metaeval.uncertainty import (
     DRAWN_LEVELS,
     Difference,
-    DrawnLevel,
     DrawnStatistics,
     Draws,
     Significance,
@@ -63,10 +61,12 @@ from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.scoring.system_tests import RankedMetric
 from gecjury.stats.bootstrap import limited_rows
 from gecjury.stats.grouped import window_correlations
+from gecjury.stats.preferences import SENTENCE_STATISTICS
 from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems
-
+_LEVELS = {"rating": "ratings", "segment": "segment", "edit": "edit", "label": "labels"}
+"""Levels whose statistics are drawn over sentences, with the names that differences have."""
 
 MetricOrScores = registry.Metric | ScoreTable
 """A metric to compare: a scorer, its name with options, or finished scores."""
@@ -211,7 +211,7 @@ def _compared(
     study: MetaEvaluation, tables: tuple[ScoreTable, ...], score_files: str | Path | None
 ) -> Comparison:
     """Compare finished scores of the study's metrics with people's judgments."""
-    views, runtime = study.views, study.runtime
+    views, runtime, settings = study.views, study.runtime, study.settings
     # Intervals and tests need all metrics at once, so results are first built without them.
     tracked = runtime.track(tables, "agreement with people", len(tables))
     plain = [result for table in tracked for result in study.evaluate(table)]
@@ -223,42 +223,40 @@ def _compared(
     ]
     # Chance baselines have intervals as well, but are not tested.
     draws = Draws(study, [*entries, *map(RankedMetric, study.chance_tables)])
-    results, chance, uncertainty = _weigh(draws, plain)
+    weighed, uncertainty = _weigh(draws, [*plain, *study.chance()])
+    results, chance = weighed[: len(plain)], weighed[len(plain) :]
     check_scored(results)
     # Single edits are scored last: they may take as long as all the other levels.
     edits = compare_edits(study, score_files)
-    # Results are ordered by metric and then by view; scores of systems are the same in all views.
-    scores = [result.scores for result in (*results, *chance)[:: len(views)]]
-    ratings, segments = rated_rows(study, tables, scores)
-    labels = compare_labels(study, tables)
+    systems = [row for row in weighed if row.level == "system"]
+    # Scores of systems are the same in all views.
+    scores = [row.scores for row in systems[:: len(views)]]
+    single = [
+        *rated_rows(study, tables, scores),
+        *(edits.rows if edits else ()),
+        *compare_labels(study, tables),
+    ]
     if uncertainty is not None:
-        levels: dict[str, Sequence[AgreementRow]] = {
-            "ratings": ratings,
-            "segment": segments,
-            "edit": edits.results if edits else (),
-            "labels": labels.rows if labels else (),
-        }
-        more = [gap for level in levels for gap in _differences(study, level, levels[level])]
+        more = [gap for level in _LEVELS for gap in _differences(study, level, single)]
         uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
     annotators = _annotators(study)
-    ceilings = {view: people.agreement.accuracy for view, people in annotators.items()}
+    ceilings = {str(view): people.agreement.accuracy for view, people in annotators.items()}
     return Comparison(
         study=study,
-        settings=study.settings,
+        settings=settings,
         views=views,
         tables=tables,
-        results=results,
-        chance=chance,
+        agreements=(
+            *weighed,
+            *single,
+            *(among_people(draws) if tables else ()),
+            *(_windows(study, systems[: len(tables) * len(views)]) if settings.windows else ()),
+            *measure_biases(study, tables),
+        ),
         annotators=annotators,
-        people=among_people(draws) if tables else (),
         uncertainty=uncertainty,
         edits=edits,
-        ratings=ratings,
-        segments=segments,
-        labels=labels,
-        windows=tuple(_windows(study, results)) if study.settings.windows else (),
         audits=tuple(judges_audits(study, tables, results, ceilings)),
-        biases=measure_biases(study, tables),
         cautions=cautions(
             study,
             results,
@@ -309,18 +307,16 @@ def _recorded(benchmark: Benchmark) -> Iterator[ScoreTable]:
         )
 
 
-def _rounded(
-    tables: Sequence[ScoreTable], results: Sequence[SystemAgreement]
-) -> tuple[ScoreTable, ...]:
+def _rounded(tables: Sequence[ScoreTable], rows: Sequence[AgreementRow]) -> tuple[ScoreTable, ...]:
     """Return the best metric, rounded to the levels of every judge that gives only few levels.
 
     This makes the judge's ties comparable.
     """
     judges = {table.signature.label: levels_of(table) for table in tables}
     accuracies = {
-        result.label: result.sentence.accuracy
-        for result in reversed(results)
-        if result.sentence is not None and judges[result.label] is None
+        row.metric: row.values["accuracy"]
+        for row in reversed(rows)
+        if row.level == "sentence" and judges[row.metric] is None
     }
     best = max(accuracies, key=lambda label: np.nan_to_num(accuracies[label]), default=None)
     table = next((table for table in tables if table.signature.label == best), None)
@@ -450,53 +446,52 @@ def _check_statistic(study: MetaEvaluation) -> None:
             )
 
 
-def _weigh(
-    draws: Draws, results: list[SystemAgreement]
-) -> tuple[tuple[SystemAgreement, ...], tuple[SystemAgreement, ...], Uncertainty | None]:
-    """Return results with intervals and clusters, for metrics and chance, with their details."""
+def _weigh(draws: Draws, rows: list[AgreementRow]) -> tuple[list[AgreementRow], Uncertainty | None]:
+    """Return the rows of metrics, then chance, with intervals and clusters, and their details."""
     study = draws.study
-    chance = study.chance()
     if study.settings.resampling.over == "none":
-        return tuple(results), tuple(chance), None
+        return rows, None
     # The steps of a view are the intervals of each level, the tests, and the differences.
     total = len(study.views) * (len(DRAWN_LEVELS) + 2)
     with study.runtime.progress.task("intervals and tests", total) as bar:
-        return _resampled(draws, results, chance, bar)
+        return _resampled(draws, rows, bar)
 
 
 def _resampled(
-    draws: Draws, results: list[SystemAgreement], chance: list[SystemAgreement], bar: Bar
-) -> tuple[tuple[SystemAgreement, ...], tuple[SystemAgreement, ...], Uncertainty]:
+    draws: Draws, rows: list[AgreementRow], bar: Bar
+) -> tuple[list[AgreementRow], Uncertainty]:
     study = draws.study
-    views, settings = study.views, study.settings
-    count, step = len(study.metrics), len(views)
+    views, settings, count = study.views, study.settings, len(study.metrics)
     differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
-    # Results are ordered by metric and then by view.
-    weighed = [*results, *chance]
-    for place, view in enumerate(views):
-        rows = weighed[place::step]
+    for view in views:
+        places: dict[str, list[int]] = {
+            level: [n for n, row in enumerate(rows) if (row.level, row.human) == (level, view)]
+            for level in DRAWN_LEVELS
+        }
         for level in DRAWN_LEVELS:
             intervals = draws.intervals(view, level)
-            for row, of_metric in enumerate(intervals):
-                bounds: Any = {name: ends for name, (ends, _) in of_metric.items()}
-                rows[row] = replace(rows[row], **{f"{level}_ci95": bounds})
+            for place, of_metric in zip(places[level], intervals, strict=False):
+                bounds = {name: ends for name, (ends, _) in of_metric.items()}
+                rows[place] = replace(rows[place], intervals=bounds)
             if level == "system":
                 of_metrics = [one for of_metric in intervals[:count] for one in of_metric.values()]
                 dropped[view] = sum(undefined for _, undefined in of_metrics)
             bar.advance()
         tests[view] = tuple(draws.significance(view, range(count))) if count > 1 else ()
         bar.advance()
-        if count > 1:
-            for compared, figures in _figures(rows[:count], settings).items():
-                differences += draws.differences(view, compared, figures)
+        for level, names in zip(
+            DRAWN_LEVELS, (SYSTEM_STATISTICS, SENTENCE_STATISTICS), strict=True
+        ):
+            compared = [rows[place] for place in places[level][:count]]
+            if len(compared) > 1 and settings.level in (level, "all"):
+                figures = {name: [row.values[name] for row in compared] for name in names}
+                differences += draws.differences(view, level, figures)
         bar.advance()
         for test in tests[view]:
-            for row, cluster in enumerate(test.clusters):
-                changed: dict[str, Any] = {f"{test.level}_cluster": cluster}
-                rows[row] = replace(rows[row], **changed)
-        weighed[place::step] = rows
+            for place, cluster in zip(places[test.level], test.clusters, strict=False):
+                rows[place] = replace(rows[place], clusters={test.level: cluster})
     uncertainty = Uncertainty(
         human_resampled={view: draws.human(view)[1] for view in views},
         dropped=dropped,
@@ -510,24 +505,7 @@ def _resampled(
             if (drawn := draws.usual_draws(view, level)) is not None
         },
     )
-    return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), uncertainty
-
-
-def _figures(
-    results: Sequence[SystemAgreement], settings: Settings
-) -> dict[DrawnLevel, dict[str, list[float]]]:
-    """Return the figures of one view's results, by level and statistic."""
-    figures: dict[DrawnLevel, dict[str, list[float]]] = {}
-    if settings.level in ("system", "all"):
-        figures["system"] = {
-            name: [result.system[name] for result in results] for name in SYSTEM_STATISTICS
-        }
-    sentences = [result.sentence for result in results if result.sentence is not None]
-    if settings.level in ("sentence", "all") and len(sentences) == len(results):
-        figures["sentence"] = {
-            name: [getattr(s, name) for s in sentences] for name in SENTENCE_STATISTICS
-        }
-    return figures
+    return rows, uncertainty
 
 
 def _annotators(study: MetaEvaluation) -> dict[View, Annotators]:
@@ -548,7 +526,7 @@ def _differences(
     """Yield differences of a level whose statistics were drawn only over sentences."""
     groups: dict[tuple[str, float], list[AgreementRow]] = {}
     for row in rows:
-        if row.drawn and row.family not in ("chance", "humans"):
+        if row.level == level and row.drawn and row.family not in ("chance", "humans"):
             # If credits are missing, other edits are drawn, and the draws are not paired.
             groups.setdefault((row.human, row.values.get("cases", 0)), []).append(row)
     for (human, _), members in groups.items():
@@ -559,7 +537,7 @@ def _differences(
         observed = {name: np.array(figures[name]) for name in names}
         yield from drawn_differences(
             {"sentences": DrawnStatistics(values, observed)},
-            level,
+            _LEVELS[level],
             human,
             [row.name for row in members],
             figures,
@@ -567,13 +545,15 @@ def _differences(
         )
 
 
-def _windows(
-    study: MetaEvaluation, results: Sequence[SystemAgreement]
-) -> Iterator[WindowAgreement]:
+def _windows(study: MetaEvaluation, rows: Sequence[AgreementRow]) -> Iterator[AgreementRow]:
+    """Yield correlations over runs of systems that are neighbours in the human ranking.
+
+    Of the values, `size` is the number of systems, and `start` the rank of the best, 1 is best.
+    """
     names = study.benchmark.corpus.names
-    for result in results:
-        for size in _SIZES:
-            windows = window_correlations(study.human(result.view), result.scores, size)
-            for start, (run, r, rho) in enumerate(windows, 1):
-                systems = tuple(names[index] for index in run)
-                yield WindowAgreement(result.label, result.view, size, start, systems, r, rho)
+    for row, size in product(rows, _SIZES):
+        windows = window_correlations(study.human(cast(View, row.human)), row.scores, size)
+        for start, (run, r, rho) in enumerate(windows, 1):
+            values = {"size": size, "start": start, "pearson": r, "spearman": rho}
+            systems = tuple(names[index] for index in run)
+            yield AgreementRow("window", row.metric, row.family, row.human, values, systems=systems)

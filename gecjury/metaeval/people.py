@@ -89,7 +89,9 @@ def _rows(
         }
         sizes = {name: counts[name][row] if name in counts else 0 for name in COUNTS}
         ranks = {level: clusters[level][row] if level in clusters else None for level in LEVELS}
-        yield AgreementRow(label, family, view, undefined | values | sizes, bounds, ranks)
+        values = undefined | values | sizes
+        made = AgreementRow("annotators", label, family, view, values, clusters=ranks)
+        yield replace(made, intervals=bounds)
 
 
 def _over_systems(

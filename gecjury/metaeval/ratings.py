@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -224,7 +224,7 @@ def rated_points(
 
 def rated_rows(
     study: MetaEvaluation, tables: Sequence[ScoreTable], scores: Sequence[FloatArray]
-) -> tuple[tuple[AgreementRow, ...], tuple[AgreementRow, ...]]:
+) -> tuple[AgreementRow, ...]:
     """Return how well scores agree with ratings over all corrections, and at the segment level.
 
     Both have a row for each metric and aspect, then for chance, then for people.
@@ -236,7 +236,7 @@ def rated_rows(
     """
     benchmark, counts = study.benchmark, study.drawn_counts
     if not benchmark.rated or not tables:
-        return (), ()
+        return ()
     whole: list[AgreementRow] = []
     segments: list[AgreementRow] = []
     for table, system_scores in zip((*tables, *study.chance_tables), scores, strict=True):
@@ -253,19 +253,17 @@ def rated_rows(
             # None of the correlations of `constant` is defined.
             if not constant:
                 drawn = {} if counts is None else points.resampled(counts)
-                whole.append(study.row(table, aspect, points.agreement(means), drawn))
+                whole.append(study.row("rating", table, aspect, points.agreement(means), drawn))
             if study.settings.level in ("sentence", "all"):
                 drawn = {} if counts is None else points.segment_draws(counts)
-                segments.append(study.row(table, aspect, points.segment_agreement(), drawn))
-    people = one_rater(benchmark)
-    whole += [
-        AgreementRow("one rater", "humans", aspect, one) for aspect, (one, _) in people.items()
-    ]
-    if segments:
-        segments += [
-            AgreementRow("one rater", "humans", aspect, one) for aspect, (_, one) in people.items()
-        ]
-    return tuple(whole), tuple(segments)
+                agreed = points.segment_agreement()
+                segments.append(study.row("segment", table, aspect, agreed, drawn))
+    for aspect, (over_all, by_source) in one_rater(benchmark).items():
+        rater = AgreementRow("rating", "one rater", "humans", aspect, over_all)
+        whole.append(rater)
+        if segments:
+            segments.append(replace(rater, level="segment", values=by_source))
+    return *whole, *segments
 
 
 def one_rater(benchmark: Benchmark) -> dict[str, tuple[dict[str, float], dict[str, float]]]:

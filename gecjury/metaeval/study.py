@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -42,9 +42,11 @@ from gecjury.metaeval.chance import chance_scores, sentence_table
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, figure_interval, sentence_counts
-from gecjury.stats.correlation import correlations
+from gecjury.stats.correlation import MEASURES, correlations
 from gecjury.stats.counts import ratio
+from gecjury.stats.figure import ABOUT, Figure
 from gecjury.stats.preferences import (
+    SENTENCE_STATISTICS,
     PreferenceAgreement,
     agreement_in_parts,
     pair_table,
@@ -66,76 +68,72 @@ if TYPE_CHECKING:
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # with fewer all draws are the same
-
-
-@dataclass(frozen=True, kw_only=True)
-class SystemAgreement:
-    """One metric against one view of the human judgments.
-
-    Attributes:
-        metric: registered name.
-        label: the name with the settings that differ from the defaults.
-        family: the metric's family, `chance` for the chance baselines.
-        signature: the metric's signature in one line.
-        view: `edit` or `sentence`.
-        scores: the metric's score of each system after aggregation.
-        system: agreement over systems: Pearson's r (`pearson`), Spearman's ρ (`spearman`),
-            Kendall's τ-b (`kendall`), the share of pairs of systems in the humans' order
-            (`pairwise_accuracy`) and soft pairwise accuracy (`spa`).
-        sentence: agreement over judged pairs; None where the benchmark has none.
-        seconds: time spent on scoring (0 for scores read from a file).
-        missing: number of cells (system, sentence) that were not scored.
-        system_ci95: interval of each statistic of `system`; empty without resampling.
-        system_cluster: significance cluster at system level, 1 is best; None without tests.
-        sentence_ci95: intervals of the accuracy and of τ; empty without resampling.
-        sentence_cluster: significance cluster at sentence level, 1 is best.
-        doubly_judged: agreement over the judgments by which two annotators are compared; None if
-            there are none.
-    """
-
-    metric: str
-    label: str
-    family: str
-    signature: str
-    view: View
-    scores: FloatArray
-    system: Mapping[str, float]
-    sentence: PreferenceAgreement | None
-    seconds: float
-    missing: int
-    system_ci95: Mapping[str, Interval] = field(default_factory=dict)
-    system_cluster: int | None = None
-    sentence_ci95: Mapping[str, Interval] = field(default_factory=dict)
-    sentence_cluster: int | None = None
-    doubly_judged: PreferenceAgreement | None = None
+# Counts of the items that figures are based on; a row has one of them.
+_COUNTS = ("cases", "outputs", "corrections", "pairs", "size")
 
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """One metric, or people, against one kind of judgment.
+    """One metric, chance or people against one kind of judgment at one level.
 
     Attributes:
-        label: metric with its settings; `one rater` or `two annotators`.
+        level: as in `gecjury.stats.figure.Figure`.
+        metric: metric with its settings; `one rater` or `two annotators`.
         family: the metric's family; `chance` for the chance baselines, `humans` for people.
         human: the aspect rated, the view of the rankings, or the class of bad corrections.
         values: figures and counts by name; a figure that is not defined is NaN.
-        intervals: interval of each figure; empty without resampled sentences.
+        signature: the metric's signature in one line, where it is told; for chance its name.
+        credit: how the credits of single edits were computed; empty for chance and people.
+        side: the side of a pair of corrections whose preference is measured.
+        systems: the systems that the figures are restricted to.
+        missing: number of missing scores.
+        intervals: interval of each figure; empty without resampling.
         clusters: significance cluster by level, 1 is best; None without a test.
         drawn: values of each figure on every draw of sentences.
+        scores: the metric's score of each system after aggregation, where it is used.
+        thresholds: by measure of single edits the thresholds used; scores above count as valid.
     """
 
-    label: str
+    level: str
+    metric: str
     family: str
     human: str
     values: Mapping[str, float]
+    signature: str = ""
+    credit: str = ""
+    side: str = ""
+    systems: tuple[str, ...] = ()
+    missing: int = 0
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     clusters: Mapping[str, int | None] = field(default_factory=dict)
     drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+    scores: FloatArray = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+    thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
-        """The name of the row in figures."""
-        return self.label
+        """The metric, with the way its credits were computed."""
+        return f"{self.metric} ({self.credit})" if self.credit else self.metric
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the figures and counts of the row."""
+        about = {name: getattr(self, name) for name in (*ABOUT, "level") if hasattr(self, name)}
+        for statistic, value in self.values.items():
+            # People are compared at both levels at once.
+            of = "system" if statistic in MEASURES else "sentence"
+            own = "annotators" if of == "system" else "judgments"
+            sizes = (self.values.get(name) for name in (own, *_COUNTS))
+            low, high = map(float, self.intervals.get(statistic, (math.nan, math.nan)))
+            yield Figure(
+                statistic=statistic,
+                value=value,
+                low=low,
+                high=high,
+                cluster=self.clusters.get(of if self.level == "annotators" else self.level),
+                n=next((int(size) for size in sizes if size is not None), None),
+                missing=self.missing,
+                **about,
+            )
 
 
 @dataclass(frozen=True)
@@ -259,8 +257,14 @@ class MetaEvaluation:
             return None
         return sampled_opponents(len(self.compared), len(self.benchmark.corpus))
 
-    def evaluate(self, table: ScoreTable) -> list[SystemAgreement]:
-        """Compare one metric's scores with each view.
+    def evaluate(self, table: ScoreTable) -> list[AgreementRow]:
+        """Compare one metric's scores with each view, over systems and over judged pairs.
+
+        Of the values at system level, `pearson`, `spearman` and `kendall` (τ-b) are correlations,
+        `pairwise_accuracy` is the share of the pairs of systems in the humans' order, and `spa`
+        soft pairwise accuracy. At sentence level, which views without judged pairs lack,
+        `accuracy_there` and `pairs_there` are of the judgments by which two annotators are
+        compared, if there are any. Rows without a level are about the scores themselves.
 
         Raises:
             InputError: the table has other systems or sentences than the benchmark.
@@ -273,22 +277,21 @@ class MetaEvaluation:
             )
         # Scores of systems are the same for all views; with TrueSkill they cost the most time.
         scores = self.system_scores(table.sentences, table.by_system.score)
-        return [
-            SystemAgreement(
-                metric=table.signature.metric,
-                label=table.signature.label,
-                family=table.signature.family,
-                signature=str(table.signature),
-                view=view,
-                scores=scores,
-                system=self.over_systems(scores, view, table.sentences),
-                sentence=self.over_pairs(table, view),
-                seconds=table.seconds,
-                missing=table.missing,
-                doubly_judged=self.over_doubly_judged(table, view),
-            )
-            for view in self.views
-        ]
+        rows: list[AgreementRow] = []
+        for view in self.views:
+            values: dict[str, float] = self.over_systems(scores, view, table.sentences)
+            about = {"signature": str(table.signature), "scores": scores}
+            row = self.row("system", table, view, values, {}, **about)
+            rows.append(row)
+            if (agreed := self.over_pairs(table, view)) is not None:
+                names = (*SENTENCE_STATISTICS, "tied", "tied_share", "pairs", "missing", "epsilon")
+                values = {name: getattr(agreed, name) for name in names}
+                if (twice := self.over_doubly_judged(table, view)) is not None:
+                    values |= {"accuracy_there": twice.accuracy, "pairs_there": twice.pairs}
+                rows.append(replace(row, level="sentence", values=values))
+            values = {"missing": table.missing, "seconds": float(table.seconds)}
+            rows.append(replace(row, level="", values=values))
+        return rows
 
     def over_systems(
         self, scores: FloatArray, view: View, sentences: FloatArray | None = None
@@ -484,13 +487,10 @@ class MetaEvaluation:
         made = (sentence_table(name, corpus.names, table) for name, table in scores.items())
         return (*made, *self.rounded)
 
-    def chance(self) -> list[SystemAgreement]:
+    def chance(self) -> list[AgreementRow]:
         """Return the results of the chance baselines."""
-        return [
-            replace(result, signature=result.label)
-            for table in self.chance_tables
-            for result in self.evaluate(table)
-        ]
+        rows = (row for table in self.chance_tables for row in self.evaluate(table))
+        return [replace(row, signature=row.metric) for row in rows]
 
     @cached_property
     def drawn_counts(self) -> FloatArray | None:
@@ -505,26 +505,32 @@ class MetaEvaluation:
 
     def row(
         self,
+        level: str,
         table: ScoreTable,
         human: str,
         values: Mapping[str, float],
         drawn: Mapping[str, FloatArray],
+        **about: Any,
     ) -> AgreementRow:
         """Return a metric's row, with the interval of each statistic drawn over sources.
 
         Args:
+            level: as in `AgreementRow`.
             table: the metric's scores.
             human: as in `AgreementRow`.
             values: figures and counts by name.
             drawn: one value per draw for each figure that is drawn.
+            **about: further fields of the row.
         """
-        share, about, bounds = self.settings.resampling.confidence, table.signature, {}
+        share, metric, bounds = self.settings.resampling.confidence, table.signature, {}
         # Draws of a single sentence are all the same.
         if len(self.benchmark.corpus) >= LEAST_SENTENCES:
             bounds = {
                 name: figure_interval(drawn[name], share, float(values[name]))[0] for name in drawn
             }
-        return AgreementRow(about.label, about.family, human, values, bounds, drawn=drawn)
+        missing = int(values.get("missing", table.missing))
+        row = AgreementRow(level, metric.label, metric.family, human, values, missing=missing)
+        return replace(row, intervals=bounds, drawn=drawn, **about)
 
     def pairwise(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:
         """Return `pair_table`: accuracy and number of judged pairs by pair of systems."""

@@ -8,15 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from gecjury.core.wording import listed, number, percent
-from gecjury.metaeval.audit import Audit, Bias, BiasSide
+from gecjury.metaeval.audit import Audit
 from gecjury.metaeval.result import Comparison
+from gecjury.metaeval.study import AgreementRow
 from gecjury.report.result import Table
 from gecjury.report.tables import audit_table
 
 # Share of preferences that change with the order; from this on a single order is advised against.
 _MANY_FLIPS = 0.05
 # Words for a metric that prefers a side more than people do, and less.
-_SIDES: Mapping[BiasSide, tuple[str, str]] = {
+_SIDES: Mapping[str, tuple[str, str]] = {
     "more edits": ("more edits than people do", "fewer edits than people do"),
     "longer text": ("longer text than people do", "shorter text than people do"),
     "own family": (
@@ -30,13 +31,14 @@ def audit_tables(comparison: Comparison) -> Iterator[Table]:
     """Yield the tables of the judges' audits, and of the biases of other metrics."""
     sentences = dict(audit_sentences(comparison))
     audits = {audit.label: audit for audit in comparison.audits}
-    for label in dict.fromkeys([*audits, *(row.label for row in comparison.biases)]):
+    biases = comparison.at("bias")
+    for label in dict.fromkeys([*audits, *(row.metric for row in biases)]):
         audit = audits.get(label)
         facts = [*_against_people(audit)] if audit else []
         facts += [
             (f"bias for {row.side} ({row.human})", _bias_cell(row))
-            for row in comparison.biases
-            if row.label == label
+            for row in biases
+            if row.metric == label
         ]
         rows = [dict(row) for row in audit.rows] if audit else []
         rows += [{"model": "", "what": what, "value": value} for what, value in facts]
@@ -46,12 +48,13 @@ def audit_tables(comparison: Comparison) -> Iterator[Table]:
 
 def _against_people(audit: Audit) -> Iterator[tuple[str, str]]:
     """Yield the rows on a judge's agreement with people."""
-    for view, (accuracy, best) in audit.humans.items():
+    for view, figures in audit.humans.items():
+        accuracy, best, with_invalid = figures.values()
         yield f"agreement with humans ({view})", f"{accuracy:.3f}, two annotators {best:.3f}"
-        yield f"agreement, invalid replies wrong ({view})", f"{audit.with_invalid[view]:.3f}"
+        yield f"agreement, invalid replies wrong ({view})", f"{with_invalid:.3f}"
 
 
-def _bias_cell(row: Bias) -> str:
+def _bias_cell(row: AgreementRow) -> str:
     values = row.values
     if not values["pairs"]:
         return "not measurable (no such pair)"
@@ -74,11 +77,12 @@ def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
     A preference is called a bias if its interval excludes 0.
     """
     audits = {audit.label: audit for audit in comparison.audits}
-    for label in dict.fromkeys([*(row.label for row in comparison.biases), *audits]):
+    rows = comparison.at("bias")
+    for label in dict.fromkeys([*(row.metric for row in rows), *audits]):
         texts: list[str] = []
         for view in comparison.views:
             place = (label, view)
-            biases = [row for row in comparison.biases if (row.label, row.human) == place]
+            biases = [row for row in rows if (row.metric, row.human) == place]
             clauses = [*_bias_clauses(biases)]
             advice: list[str] = []
             # A judge's audit of itself is the same for all views and is reported once.
@@ -93,7 +97,7 @@ def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
             yield label, " ".join(texts)
 
 
-def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
+def _bias_clauses(rows: Sequence[AgreementRow]) -> Iterator[str]:
     """Yield clauses on a metric's biases, then on sides without a bias and on untested ones."""
     without, untested = [], []
     for row in rows:
@@ -116,7 +120,7 @@ def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
         yield f"could not be tested for {listed(untested, 'or')} (no such pair was judged)"
 
 
-def _noun(side: BiasSide) -> str:
+def _noun(side: str) -> str:
     return "its own model family" if side == "own family" else side
 
 

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gecjury.core.wording import listed, number
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
-from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.corrections import ANY, LabelComparison
-from gecjury.metaeval.edits.measures import EditRow
-from gecjury.metaeval.result import (
-    SENTENCE_STATISTICS,
-    SYSTEM_STATISTICS,
-    Annotators,
-    Comparison,
-    Uncertainty,
-    edit_rows,
-    sentence_key,
-)
+from gecjury.metaeval.edits.comparison import JUDGE, EditComparison
+from gecjury.metaeval.edits.corrections import ANY
+from gecjury.metaeval.result import SYSTEM_STATISTICS, Annotators, Comparison, row_key
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import AgreementRow, MetaEvaluation, SystemAgreement
-from gecjury.metaeval.uncertainty import Significance
+from gecjury.metaeval.study import MetaEvaluation
 from gecjury.report.audit import audit_sentences, audit_tables
+from gecjury.report.keys import keyed
 from gecjury.report.paper import chosen_columns, with_columns
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.words import BESIDE, CAN_WAIT, ComparisonWords
 from gecjury.stats.catalogue import statistic
+from gecjury.stats.correlation import MEASURES
+from gecjury.stats.figure import ABOUT, Figure, grouped, records
+from gecjury.stats.preferences import SENTENCE_STATISTICS
 
 # Intervals are shown for the two correlations that people quote and for the accuracy: with those of
 # all statistics the table would be too wide for a terminal. JSON has them all.
@@ -39,14 +33,19 @@ _EDIT_LEGEND = (
     "finding invalid edits; 95%: interval over sources"
 )
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
-_CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
 _SAME = 0.0005  # accuracies that differ by less look equal
-_SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
 _EDIT_KEYS = (
     "metric", "family", "credit", "auc", "auc_ci95", "auc_there", "average_precision",
     "average_precision_invalid", "average_precision_invalid_ci95", "accuracy", "balanced", "kappa",
     "cases", "valid", "missing", "seconds",
 )  # fmt: skip
+_LISTS = {
+    "annotators": "people", "rating": "ratings", "segment": "segment", "label": "labels",
+    "bias": "biases", "window": "windows",
+}  # fmt: skip
+"""Levels that are lists of records in JSON, and their keys."""
+_THERE = {"sentence": "doubly_judged", "edit": "ceiling_edits"}
+"""Keys of the figures with the suffix `_there`, by level."""
 
 
 def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
@@ -60,15 +59,19 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
             important ones.
     """
     # First the levels, from systems down to single edits, then the tables requested by options.
-    parts = [_main_table(comparison)] if comparison.tables else []
+    at = {group[0].level: group for group in grouped(comparison.figures(), ("level",))}
+    parts = []
+    if comparison.tables:
+        main = (figure for level in ("system", "sentence", "") for figure in at.get(level, ()))
+        parts.append(_main_table(comparison, [*main]))
     if comparison.edits is not None:
-        parts.append(_edit_table(comparison, comparison.edits))
-    if comparison.ratings:
-        parts.append(_rating_table(comparison))
-    if comparison.segments:
-        parts.append(_segment_table(comparison))
-    if comparison.labels is not None:
-        parts.append(_label_table(comparison, comparison.labels))
+        parts.append(_edit_table(comparison, comparison.edits, at["edit"]))
+    if "rating" in at:
+        parts.append(_rating_table(comparison, at["rating"]))
+    if "segment" in at:
+        parts.append(_segment_table(comparison, at["segment"]))
+    if "label" in at:
+        parts.append(_label_table(comparison, at["label"]))
     # A terminal shows only the first table, with the cautions.
     leading = _leading(parts)
     brief = leading.instead.get("brief", leading)
@@ -77,14 +80,14 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
         brief = with_columns(brief, chosen_columns(chosen, leading.columns))
     rest = [part for part in parts if part is not leading]
     parts = [replace(leading, instead={**leading.instead, "brief": brief}), *rest]
-    if comparison.people:
-        parts.append(_people_table(comparison))
+    if "annotators" in at:
+        parts.append(_people_table(comparison, at["annotators"]))
     audits = audit_tables(comparison)
     asked, sample = comparison.settings.audit, comparison.benchmark.sample
     # Nobody paid for the replies that come with the sample.
     parts += [replace(audit, asked=asked, gist="" if sample else audit.gist) for audit in audits]
     if comparison.settings.windows:
-        parts.append(replace(_window_table(comparison), asked=True))
+        parts.append(replace(_window_table(comparison, at.get("window", ())), asked=True))
     return parts
 
 
@@ -98,7 +101,7 @@ def check_columns(chosen: Sequence[str], study: MetaEvaluation) -> None:
     # Which table leads depends on the data if the judgments are not of systems.
     if chosen and not benchmark.places:
         single = level == "edit"
-        columns = _columns(*_EDIT_KEYS, mixed=False) if single else _main_columns(level)
+        columns = _columns(*_EDIT_KEYS) if single else _main_columns(level)
         chosen_columns(chosen, columns)
 
 
@@ -113,21 +116,12 @@ def _leading(parts: Sequence[Table]) -> Table:
     return parts[0]
 
 
-def terminal_columns(comparison: Comparison) -> set[str]:
-    """Return the keys of the columns of the main table that a terminal shows, at most eight."""
-    shown = {"metric", "family", comparison.settings.statistic, "accuracy"}
-    if len(comparison.views) > 1:
-        shown.add("human")
-    if comparison.uncertainty and any(comparison.uncertainty.tests.values()):
-        shown |= {"system_cluster", "sentence_cluster"}
-    return shown
-
-
 def document(answer: ComparisonWords) -> dict[str, Any]:
     """Return a comparison as in its JSON output; docs/reference/statistics.md has its keys."""
-    comparison = answer.comparison
+    comparison, figures = answer.comparison, answer.comparison.figures()
     benchmark, settings = comparison.benchmark, comparison.settings
     names, uncertainty = benchmark.corpus.names, comparison.uncertainty
+    how = settings.resampling
     record: dict[str, Any] = {
         "benchmark": benchmark.name,
         "sample": benchmark.sample,
@@ -140,29 +134,32 @@ def document(answer: ComparisonWords) -> dict[str, Any]:
         "systems": list(names),
         "sentences": len(benchmark.corpus),
         "references": benchmark.references,
-        **_fields(settings, "aggregate", "seed", "ties"),
+        **keyed("settings", settings),
         "opponents": comparison.study.opponents,
         "fingerprint": benchmark.fingerprint,
         "notes": list(benchmark.notes),
-        "rows": _result_rows(comparison),
-        "ceiling": {
-            view: _fields(people.agreement, *_CEILING)
-            for view, people in comparison.annotators.items()
-        },
+        "rows": _json_rows(comparison, figures),
+        "ceiling": {v: keyed("ceiling", p.agreement) for v, p in comparison.annotators.items()},
         "annotators": {view: _kappas(people) for view, people in comparison.annotators.items()},
-        "chance": _chance(comparison.chance),
-        "uncertainty": uncertainty and _how(settings, uncertainty),
+        "chance": _chance(figures),
+        "uncertainty": uncertainty
+        and {
+            **keyed("resampling", how),
+            "seed": settings.seed,
+            "aggregate_resampled": how.draws_sentences,
+            "human_resampled": uncertainty.human_resampled,
+        },
         "significance": [
-            _test(test, view)
+            {"human": view, "correction": "holm", **keyed("test", test)}
             for view, tests in (uncertainty.tests.items() if uncertainty else ())
             for test in tests
         ],
-        "differences": [vars(gap) for gap in (uncertainty.differences if uncertainty else ())],
+        "differences": [
+            keyed("difference", gap) for gap in (uncertainty.differences if uncertainty else ())
+        ],
         "caveats": [caution.text for caution in comparison.cautions],
     }
     # The keys from here on are present only if they were requested or the data has them.
-    if comparison.people:
-        record["people"] = [_person(row) for row in comparison.people]
     if benchmark.places:
         record["places"] = True
     if benchmark.drawn_from is not None:
@@ -171,79 +168,136 @@ def document(answer: ComparisonWords) -> dict[str, Any]:
             "of": benchmark.drawn_from,
             "lines": [line + 1 for line in benchmark.sentence_ids],
         }
-    if comparison.edits is not None:
-        record |= _edit_record(comparison.edits)
-    if comparison.ratings:
-        record["ratings"] = [{"aspect": row.human, **_agreed(row)} for row in comparison.ratings]
-    if comparison.segments:
-        rows = [{"human": row.human, **_agreed(row)} for row in comparison.segments]
-        record["segment"] = {"rows": rows}
-    if comparison.labels is not None:
-        record["labels"] = {
-            **_fields(comparison.labels.labels, "true", "false", "others"),
-            "counts": comparison.labels.counts,
-            "rows": [_labelled(row) for row in comparison.labels.rows],
-        }
+    if (edits := comparison.edits) is not None:
+        record["edit_untried"], record["edit_notes"] = edits.untried, edits.notes
+    for entry, (first, *_) in _entries(figures, "edit"):
+        if first.family == "chance":
+            record.setdefault("edit_chance", {})[first.metric] = entry
+        elif first.family == "humans":
+            record["edit_ceiling"] = entry
+    if settings.windows:
+        record["windows"] = []
+    for entry, (first, *_) in _entries(figures, *_LISTS):
+        if first.level == "label":
+            entry["corrections"] = {key: entry.pop(key) for key in ("good", "bad")}
+        record.setdefault(_LISTS[first.level], []).append(keyed(first.level, first) | entry)
+    if "segment" in record:
+        record["segment"] = {"rows": record["segment"]}
+    if "labels" in record:
+        record["labels"] = {**keyed("labels", benchmark.labels), "rows": record["labels"]}
     if comparison.audits:
         record["audits"] = {
-            audit.signature: {
-                "members": audit.members,
-                "humans": {
-                    view: {
-                        "accuracy": accuracy,
-                        "ceiling": ceiling,
-                        "with_invalid": audit.with_invalid[view],
-                    }
-                    for view, (accuracy, ceiling) in audit.humans.items()
-                },
-                **({} if audit.panel is None else {"panel": audit.panel}),
-            }
+            audit.signature: {"members": audit.members, "humans": audit.humans}
+            | ({} if audit.panel is None else {"panel": audit.panel})
             for audit in comparison.audits
         }
-    if comparison.biases:
-        record["biases"] = [
-            {**_fields(row, "human", "side", "systems"), **_agreed(row)}
-            for row in comparison.biases
-        ]
     if sentences := dict(audit_sentences(comparison)):
         record["audit_verdict"] = sentences
-    if settings.windows:
-        record["windows"] = [vars(window) for window in comparison.windows]
     return {**record, "verdict": answer.verdict}
 
 
-# ---- the main table, and the same results in the document
+def _entries(
+    figures: Sequence[Figure], *levels: str
+) -> Iterator[tuple[dict[str, Any], list[Figure]]]:
+    """Yield the figures at some levels as records for JSON, one for everything that they are about.
+
+    A record has each figure under its statistic, and the intervals under `ci95`.
+    """
+    bounded = {(figure.level, figure.statistic) for figure in figures if figure.interval}
+    for group in grouped((f for f in figures if f.level in levels), ("level", *ABOUT)):
+        level = group[0].level
+        own = {f.statistic: f for f in group if not f.statistic.endswith("_there")}
+        entry: dict[str, Any] = {key: figure.value for key, figure in own.items()}
+        entry["ci95"] = {
+            key: (figure.low, figure.high)
+            for key, figure in own.items()
+            # People may have no draws; an undefined interval is `null`.
+            if (level, key) in bounded and (figure.interval or figure.family != "humans")
+        }
+        if level in ("system", "sentence"):
+            entry["cluster"] = group[0].cluster
+        if level == "annotators":
+            entry |= {f"{_of(figure)}_cluster": figure.cluster for figure in group}
+        if level in _THERE:
+            there = [figure for figure in group if figure.statistic not in own]
+            by_key = {figure.statistic.removesuffix("_there"): figure.value for figure in there}
+            entry[_THERE[level]] = by_key or None
+        yield entry, group
 
 
-def _main_table(comparison: Comparison) -> Table:
+def _of(figure: Figure) -> str:
+    """Return the level that a figure against single annotators is of."""
+    return "system" if figure.statistic in MEASURES else "sentence"
+
+
+def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[str, Any]]:
+    """Return rows of the metrics; figures of the edit level are in the row of their metric."""
+    names, level = comparison.benchmark.corpus.names, comparison.settings.level
+    levels = dict.fromkeys(one for one in ("system", "sentence") if level in (one, "all"))
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    metrics = [figure for figure in figures if figure.family not in BESIDE]
+    for row in comparison.at("") if comparison.tables else ():
+        if row.family not in BESIDE:
+            scores = dict(zip(names, row.scores.tolist(), strict=True))
+            place = row.metric, row.human, row.signature
+            rows[place] = {**keyed("metric", row), **levels, "scores": scores, **row.values}
+    for entry, (first, *_) in _entries(metrics, "system", "sentence"):
+        rows[first.metric, first.human, first.signature][first.level] = entry
+    for entry, (first, *_) in _entries(metrics, "edit"):
+        entry = {"credit": first.credit, **entry}
+        # A way to credit belongs to the metric, and so to its row for every view.
+        of_metric = [row for place, row in rows.items() if place[0] == first.metric]
+        if not of_metric:
+            of_metric = [{"metric": first.metric, "family": first.family, "human": "edit"}]
+            rows[first.metric, "edit", ""] = of_metric[0]
+        for row_of_view in of_metric:
+            row_of_view["edit"] = entry
+    return [*rows.values()]
+
+
+def _chance(figures: Sequence[Figure]) -> dict[str, Any]:
+    levels: dict[str, Any] = {}
+    chance = [figure for figure in figures if figure.family == "chance"]
+    for entry, (first, *_) in _entries(chance, "system", "sentence"):
+        record = levels.setdefault(first.metric, {"accuracy": None, "human": {}})
+        record["human"].setdefault(first.human, {})[first.level] = entry
+        # The document format has one accuracy per baseline, that against the first view.
+        if record["accuracy"] is None:
+            record["accuracy"] = entry.get("accuracy")
+    return levels
+
+
+# ---- the main table
+
+
+def _main_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return the main table: a row for each metric and view, then chance, then people."""
-    level = comparison.settings.level
+    settings = comparison.settings
     # If the systems are unknown (`places`), there may be no preferences between corrections.
-    preferred = any(result.sentence for result in comparison.results)
-    columns = _main_columns(level, preferred or not comparison.benchmark.places)
-    rows = []
-    for record in comparison.rows():
-        bounded = [key for key in _BOUNDED if f"{key}_low" in record]
-        ends = {key: (record[f"{key}_low"], record[f"{key}_high"]) for key in bounded}
-        rows.append(_with_intervals(record, ends))
+    preferred = bool(comparison.at("sentence")) or not comparison.benchmark.places
+    columns = _main_columns(settings.level, preferred)
     notes = [
         *_setting_notes(comparison),
         *_annotator_notes(comparison),
         *_resampling_notes(comparison),
     ]
-    notes += list(dict.fromkeys(result.signature for result in comparison.results))
+    notes += list(dict.fromkeys(str(table.signature) for table in comparison.tables))
     notes += [caution.text for caution in comparison.cautions]
     # People look for the best metric, programs for the order of the command line.
-    sorted_rows = _best_first(rows, comparison.settings.statistic, "accuracy")
-    shown = terminal_columns(comparison)
+    best = _best_first(figures, ("system", settings.statistic), ("sentence", "accuracy"))
+    shown = {"metric", "family", settings.statistic, "accuracy"}
+    shown |= {"human"} if len(comparison.views) > 1 else set()
+    if comparison.uncertainty and any(comparison.uncertainty.tests.values()):
+        shown |= {"system_cluster", "sentence_cluster"}
     brief = Table(
         [column for column in columns if column.key in shown],
-        _without_weak_baselines(sorted_rows),
+        _rows(_without_weak_baselines(best), row_key),
         comparison.title,
         legend="".join(_legend(comparison)),
     )
-    table = Table(columns, rows, comparison.title, notes)
-    return replace(table, instead={"brief": brief, "verbose": replace(table, rows=sorted_rows)})
+    table = Table(columns, _rows(figures, row_key), comparison.title, notes)
+    verbose = replace(table, rows=_rows(best, row_key))
+    return replace(table, instead={"brief": brief, "verbose": verbose})
 
 
 def _main_columns(level: str, preferred: bool = True) -> list[Column]:
@@ -251,51 +305,48 @@ def _main_columns(level: str, preferred: bool = True) -> list[Column]:
     keys = ["metric", "family", "human"]
     keys += [*SYSTEM_STATISTICS, "system_cluster"] if level in ("system", "all") else []
     if level in ("sentence", "all") and preferred:
-        keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
-    return _columns(*keys, "missing", "seconds")
+        named = (Figure(level="sentence", statistic=key, value=0) for key in SENTENCE_STATISTICS)
+        keys += [*map(row_key, named), "sentence_cluster", "tied", "pairs"]
+    return _columns(*keys, "missing", "seconds", mixed=True, bounded=_BOUNDED)
 
 
-def _without_weak_baselines(rows: Sequence[Record]) -> list[Record]:
-    """Return records with only the chance baselines that say something about the metrics.
+def _without_weak_baselines(figures: Sequence[Figure]) -> list[Figure]:
+    """Return figures with only the chance baselines that say something about the metrics.
 
     They are the simplest rival of each view, and `constant` if its accuracy is not that of chance.
     """
-    copied = {
-        row.get("human"): row.get("accuracy", 0.0)
-        for row in rows
-        if (row["family"], row["metric"]) == ("chance", COPY_SOURCE)
+    accuracy = {
+        (figure.metric, figure.human): figure.value
+        for figure in figures
+        if (figure.family, figure.level, figure.statistic) == ("chance", "sentence", "accuracy")
     }
 
-    def says_something(row: Record) -> bool:
-        if row["metric"] == "constant":
-            return bool(abs(row.get("accuracy", 0.5) - 0.5) > _SAME)
-        return bool(row["metric"] == simplest_rival(copied[row.get("human")]))
+    def says_something(figure: Figure) -> bool:
+        if figure.metric == "constant":
+            return abs(accuracy.get((figure.metric, figure.human), 0.5) - 0.5) > _SAME
+        return figure.metric == simplest_rival(accuracy.get((COPY_SOURCE, figure.human), 0.0))
 
-    return [row for row in rows if row["family"] != "chance" or says_something(row)]
+    return [figure for figure in figures if figure.family != "chance" or says_something(figure)]
 
 
-def _best_first(rows: Sequence[Record], *keys: str) -> list[Record]:
-    """Return records by view, the best metric first, then chance, then people.
+def _best_first(figures: Sequence[Figure], *keys: tuple[str, str]) -> list[Figure]:
+    """Return figures by view, those of the best metric first, then chance, then people.
 
     Args:
-        rows: records with `family` and, if there are several kinds of judgments, `human` or
-            `aspect`.
-        *keys: keys of the value to sort by: the first that a record has.
+        figures: figures of one kind of table.
+        *keys: levels and statistics to sort by: the first with a value.
     """
+    views = list(dict.fromkeys(figure.human for figure in figures))
 
-    def judged(row: Record) -> Any:
-        return row.get("human", row.get("aspect"))
-
-    views = list(dict.fromkeys(map(judged, rows)))
-
-    def place(row: Record) -> tuple[int, int, float]:
-        values = [row[key] for key in keys if row.get(key) is not None]
-        value = next((value for value in values if not math.isnan(value)), -math.inf)
-        beside = BESIDE.index(row["family"]) + 1 if row["family"] in BESIDE else 0
+    def place(group: Sequence[Figure]) -> tuple[int, int, float]:
+        values = {(f.level, f.statistic): f.value for f in group if not math.isnan(f.value)}
+        value = next((values[key] for key in keys if key in values), -math.inf)
+        family = group[0].family
+        beside = BESIDE.index(family) + 1 if family in BESIDE else 0
         # Chance and people stay in their own order.
-        return beside, views.index(judged(row)), 0.0 if beside else -value
+        return beside, views.index(group[0].human), 0.0 if beside else -value
 
-    return sorted(rows, key=place)
+    return [figure for group in sorted(grouped(figures), key=place) for figure in group]
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
@@ -320,32 +371,57 @@ def _to_heed(comparison: Comparison) -> list[str]:
 _LEVEL_OF = {"kendall": "system", "accuracy": "sentence"}
 
 
-def _columns(
-    *keys: str, mixed: bool = True, headings: Mapping[str, str] | None = None
-) -> list[Column]:
-    """Return the columns for keys, with their intervals if rows have them.
+def _share(key: str) -> Callable[[Record], float | None]:
+    """Return a function that computes a percentage from a share."""
+    return lambda row: 100 * row[key] if key in row else None
+
+
+def _span(key: str) -> Callable[[Record], str | None]:
+    """Return a function that writes an interval as a cell of its own."""
+    return lambda row: "{:.3f}–{:.3f}".format(*row[key]) if key in row else None
+
+
+_VALUES: Mapping[str, Callable[[Record], Any]] = {
+    "aspect": lambda row: row["human"],
+    "systems": lambda row: " ".join(row["systems"]),
+    "tied": _share("tied_share"),
+    "human_tied": _share("human_tied_share"),
+    "auc_ci95": _span("auc_ci"),
+    "average_precision_invalid_ci95": _span("average_precision_invalid_ci"),
+}
+"""Cells that are not the value of a key."""
+
+
+def _columns(*keys: str, mixed: bool = False, bounded: Sequence[str] | None = None) -> list[Column]:
+    """Return the columns for keys.
 
     Args:
         *keys: keys of the cells.
         mixed: whether the table has figures of systems and of sentences.
-        headings: headings by key, if the data name them.
+        bounded: keys with intervals; None for all that have one.
     """
     return [
         Column(
             key,
-            (headings or {}).get(key, ""),
-            interval=f"{key}_ci",
+            interval=f"{key}_ci" if bounded is None or key in bounded else "",
+            value=_VALUES.get(key),
             place=_LEVEL_OF.get(key, "") if mixed else "",
         )
         for key in keys
     ]
 
 
-def _with_intervals(
-    record: Mapping[str, Any], intervals: Mapping[str, tuple[float, float]]
-) -> dict[str, Any]:
-    """Return a record with intervals under the keys that columns look for."""
-    return {**record, **{f"{key}_ci": bounds for key, bounds in intervals.items()}}
+def _rows(
+    figures: Iterable[Figure], key: Callable[[Figure], str] = lambda figure: figure.statistic
+) -> list[dict[str, Any]]:
+    """Return the records of figures, with intervals under the keys that columns look for."""
+    return [
+        {
+            (name.removesuffix("95") if name.endswith("_ci95") else name): v
+            for name, v in row.items()
+        }
+        for row in records(figures, key)
+    ]
 
 
 def aggregation(aggregate: str, opponents: int | None, seed: int) -> str:
@@ -368,7 +444,7 @@ def _setting_notes(comparison: Comparison) -> list[str]:
     above = f"system level: metric by {how}, human {kinds}; "
     if comparison.benchmark.places:
         above = "no system level: it is not known which system made a correction"
-        if not any(result.sentence for result in comparison.results):
+        if not comparison.at("sentence"):
             return [above, *map(str, comparison.benchmark.notes)]
         above += "; "
     above += f"sentence level: ties={settings.ties}, tied % of {judged}"
@@ -487,107 +563,19 @@ def _swapped(settings: Settings) -> str:
     return f"{cells}: holds for other sentences by these systems"
 
 
-def _how(settings: Settings, uncertainty: Uncertainty) -> dict[str, Any]:
-    record = {**asdict(settings.resampling), "seed": settings.seed}
-    record["aggregate_resampled"] = settings.resampling.draws_sentences
-    return {**record, "human_resampled": uncertainty.human_resampled}
-
-
-def _test(test: Significance, view: str) -> dict[str, Any]:
-    record = {"human": view, "correction": "holm", **vars(test)}
-    # The document calls permutations `resamples`.
-    record["resamples"] = record.pop("permutations")
-    return record
-
-
-def _result_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return rows of the metrics; figures of the edit level are in the row of their metric."""
-    level, names = comparison.settings.level, comparison.benchmark.corpus.names
-    rows: list[dict[str, Any]] = [
-        {
-            "metric": result.label,
-            "family": result.family,
-            "signature": result.signature,
-            "human": result.view,
-            **({} if level == "sentence" else {"system": _system(result)}),
-            **({} if level == "system" else {"sentence": _sentence(result)}),
-            "scores": dict(zip(names, result.scores.tolist(), strict=True)),
-            "seconds": result.seconds,
-            "missing": result.missing,
-        }
-        for result in comparison.results
-    ]
-    for part in comparison.edits.results if comparison.edits else ():
-        entry = {"credit": part.credit, **_credited(part), "seconds": part.seconds}
-        # A way to credit belongs to the metric, and so to its row for every view.
-        of_metric = [row for row in rows if row["metric"] == part.label]
-        if not of_metric:
-            of_metric = [{"metric": part.label, "family": part.family, "human": "edit"}]
-            rows += of_metric
-        for row in of_metric:
-            row.setdefault("edit", entry)
-            row.setdefault("edit_by_credit", {})[part.credit] = entry
-    return rows
-
-
-def _chance(results: Sequence[SystemAgreement]) -> dict[str, Any]:
-    levels: dict[str, Any] = {}
-    for result in results:
-        entry = levels.setdefault(result.metric, {"accuracy": None, "human": {}})
-        record = {"system": _system(result), "sentence": _sentence(result)}
-        entry["human"][result.view] = record
-        # The document format has one accuracy per baseline, that against the first view.
-        if entry["accuracy"] is None and result.sentence is not None:
-            entry["accuracy"] = result.sentence.accuracy
-    return levels
-
-
-def _fields(value: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
-
-
-def _system(result: SystemAgreement) -> dict[str, Any]:
-    return {**result.system, "ci95": result.system_ci95, "cluster": result.system_cluster}
-
-
-def _sentence(result: SystemAgreement) -> dict[str, Any] | None:
-    twice = result.doubly_judged
-    if result.sentence is None:
-        return None
-    return {
-        **_fields(result.sentence, *SENTENCE_STATISTICS, *_SENTENCE),
-        "ci95": result.sentence_ci95,
-        "cluster": result.sentence_cluster,
-        "doubly_judged": twice and _fields(twice, "accuracy", "pairs"),
-    }
-
-
-def _agreed(row: AgreementRow) -> dict[str, Any]:
-    """Return a metric's agreement with people on single corrections."""
-    about = {"metric": row.label, "family": row.family}
-    return {**about, **row.values, "ci95": row.intervals}
-
-
 # ---- people among the metrics
 
 
-def _person(row: AgreementRow) -> dict[str, Any]:
-    clusters = {f"{level}_cluster": cluster for level, cluster in row.clusters.items()}
-    return {"human": row.human, **_agreed(row), **clusters}
-
-
-def _people_table(comparison: Comparison) -> Table:
+def _people_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of metrics and people against single annotators."""
-    systems = {row.values["annotators"] for row in comparison.people if row.values["annotators"]}
-    pairs = any(row.values["judgments"] for row in comparison.people)
+    counts: dict[str, set[float]] = {"annotators": set(), "judgments": set()}
+    for figure in figures:
+        if figure.statistic in counts and figure.value:
+            counts[figure.statistic].add(figure.value)
+    systems, pairs = counts["annotators"], bool(counts["judgments"])
     keys = ["metric", "family", "human"]
     keys += [*SYSTEM_STATISTICS[:-1], "system_cluster"] if systems else []
     keys += ["accuracy", "sentence_cluster", "relative", "judgments"] if pairs else []
-    rows = []
-    for row in comparison.people:
-        # Intervals of two ratios would make the table wider than a terminal; JSON has them.
-        shown = {key: row.intervals[key] for key in _BOUNDED if key in row.intervals}
-        rows.append(_with_intervals(_person(row), shown))
     notes = [
         "r, ρ, τ, pair acc: scores of systems against those by the judgments of all annotators but "
         f"one, mean over {listed(sorted(map(str, systems)))}; two annotators: the scores of that "
@@ -602,39 +590,19 @@ def _people_table(comparison: Comparison) -> Table:
             "cl: clusters of metrics and people, Holm-corrected: system level by PERM-SYS, p twice "
             "the mean over the annotators; sentence level by paired permutation of sources"
         )
-    table = Table(_columns(*keys), rows, "People among the metrics", notes)
-    sorted_rows = _best_first(rows, "accuracy" if pairs else "pearson")
-    return replace(table, instead={"verbose": replace(table, rows=sorted_rows)})
+    of_level = [replace(figure, level=_of(figure)) for figure in figures]
+    best = _best_first(of_level, ("sentence", "accuracy") if pairs else ("system", "pearson"))
+    # Intervals of two ratios would make the table wider than a terminal; JSON has them.
+    columns = _columns(*keys, mixed=True, bounded=_BOUNDED)
+    table = Table(columns, _rows(of_level), "People among the metrics", notes)
+    return replace(table, instead={"verbose": replace(table, rows=_rows(best))})
 
 
 # ---- single edits
 
 
-def _edit_record(edits: EditComparison) -> dict[str, Any]:
-    return {
-        "edit_ceiling": _credited(edits.ceiling),
-        "edit_chance": {name: _credited(baseline) for name, baseline in edits.chance.items()},
-        "edit_untried": edits.untried,
-        "edit_notes": edits.notes,
-    }
-
-
-def _credited(row: EditRow) -> dict[str, Any]:
-    record = {**row.values, **_fields(row, "threshold", "thresholds", "drawn")}
-    record["ci95"] = row.intervals
-    return {**record, "ceiling_edits": row.beside_ceiling} if row.beside_ceiling else record
-
-
-def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
+def _edit_table(comparison: Comparison, edits: EditComparison, figures: Sequence[Figure]) -> Table:
     """Return a table of credits against verdicts: metrics, then chance, then people."""
-    rows = edit_rows(edits)
-    for row in rows:
-        # Intervals have separate columns. Chance and people took no time and credit nothing.
-        for key in ("auc", "average_precision_invalid"):
-            if f"{key}_low" in row:
-                row[f"{key}_ci95"] = f"{row[f'{key}_low']:.3f}–{row[f'{key}_high']:.3f}"
-        if not row["credit"]:
-            row |= {"credit": None, "seconds": None}
     benchmark = comparison.benchmark
     title = (
         f"{benchmark.name}: single edits against the annotators' verdicts, "
@@ -644,36 +612,43 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = list(dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes]))
     essential = ("metric", "family", "credit", "auc", "auc_ci95", "average_precision_invalid")
-    table = Table(_columns(*_EDIT_KEYS, mixed=False), rows, title, notes)
-    return _for_people(table, (*essential, "cases"), "auc", [_EDIT_LEGEND, *_untried(edits)])
+    table = Table(_columns(*_EDIT_KEYS, bounded=()), (), title, notes)
+    brief = [_EDIT_LEGEND, *_untried(edits)]
+    return _for_people(table, figures, (*essential, "cases"), "auc", brief)
 
 
 def _for_people(
-    table: Table, essential: Sequence[str], key: str, notes: Sequence[str] | None = None
+    table: Table,
+    figures: Sequence[Figure],
+    essential: Sequence[str],
+    key: str,
+    notes: Sequence[str] | None = None,
 ) -> Table:
-    """Return a table in which people see the best metric first and the most important columns.
+    """Return a table of figures in which people see the best metric and important columns first.
 
     Args:
-        table: the table for programs.
+        table: the table for programs, without rows.
+        figures: figures of one level.
         essential: keys of the columns shown without `--verbose`.
-        key: key of the value by which rows are sorted.
+        key: the statistic by which rows are sorted.
         notes: the legend and the notes shown without `--verbose`; None for all.
     """
-    full = replace(table, rows=_best_first(table.rows, key))
+    best = _best_first(figures, (figures[0].level, key))
     columns = [column for column in table.columns if column.key in essential]
-    rows = _without_weak_baselines(full.rows) if key != "auc" else full.rows
+    few = _without_weak_baselines(best) if key != "auc" else best
     # The first of the usual notes explains the columns.
     legend, *below = table.notes if notes is None else notes
-    brief = replace(full, columns=columns, rows=rows, legend=legend, notes=below)
-    return replace(table, instead={"brief": brief, "verbose": full})
+    full = replace(table, rows=_rows(best))
+    brief = replace(full, columns=columns, rows=_rows(few), legend=legend, notes=below)
+    return replace(table, rows=_rows(figures), instead={"brief": brief, "verbose": full})
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
-    constant, ceiling = edits.chance["constant"].values, edits.ceiling.values
+    values = {row.metric: row.values for row in edits.rows}
+    constant, ceiling = values["constant"], values[JUDGE]
     notes = [
         f"{edits.edits} judged edits in {edits.corrections} corrections of {edits.sources} "
-        f"sources; {edits.results[0].values['split']} on which annotators are evenly split are "
-        "left out",
+        f"sources; {constant['split']} on which annotators are evenly split are left out",
         "accuracy, balanced, κ: threshold chosen on one half of the sources and applied to the "
         f"other, both ways; calling every edit valid has an accuracy of {constant['accuracy']:.3f}",
         f"one annotator by another: {ceiling['edits']} edits with verdicts of more than one, "
@@ -699,40 +674,28 @@ def _untried(edits: EditComparison) -> list[str]:
 # ---- single corrections: ratings, and the segment level
 
 
-def _rating_table(comparison: Comparison) -> Table:
+def _rating_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of correlations with ratings by aspect."""
     keys = ["metric", "family", "aspect", "pearson", "spearman", "kendall", "within"]
     keys += ["sources", "outputs", "missing"]
     keys += [] if comparison.benchmark.places else ["system_pearson", "system_spearman"]
-    rows = [
-        _with_intervals({"aspect": row.human, **_agreed(row)}, row.intervals)
-        for row in comparison.ratings
-    ]
     notes = [
         "over single corrections and their mean ratings; a correction that several systems made "
         "counts once; τ in source: mean over the sources"
     ]
     if comparison.settings.resampling.draws_sentences:
         notes.append(_OVER_SOURCES)
-    if any(rated.family == "humans" for rated in comparison.ratings):
+    if any(figure.family == "humans" for figure in figures):
         notes.append("one rater: against the mean of the others, which is noisier than that of all")
-    table = Table(_columns(*keys, mixed=False), rows, "Ratings of single corrections", notes)
+    table = Table(_columns(*keys), (), "Ratings of single corrections", notes)
     essential = ("metric", "family", "aspect", "pearson", "spearman", "within", "outputs")
-    return _for_people(table, (*essential, "system_pearson"), "pearson")
+    return _for_people(table, figures, (*essential, "system_pearson"), "pearson")
 
 
-def _segment_table(comparison: Comparison) -> Table:
+def _segment_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of accuracy with ties and correlations by source."""
     keys = ["metric", "family", "human", "acc_eq", "epsilon", "acc_exact", "kendall"]
     keys += ["pearson", "pdp", "groups", "pairs", "tied", "human_tied", "missing"]
-    rows = []
-    for row in comparison.segments:
-        record = {"human": row.human, **_agreed(row)}
-        for key in ("tied", "human_tied"):
-            record[key] = 100 * record[f"{key}_share"]
-        # Intervals of acc ε=0 and PDP would make the table wider than a terminal; JSON has them.
-        shown = {k: ends for k, ends in row.intervals.items() if k not in ("acc_exact", "pdp")}
-        rows.append(_with_intervals(record, shown))
     notes = [
         "acc_eq: pairs of corrections of one source, human ties count, scores at most ε apart are "
         "a tie, with the best ε for these pairs; acc ε=0: only equal scores are a tie; means over "
@@ -743,35 +706,39 @@ def _segment_table(comparison: Comparison) -> Table:
         notes.append("[low, high]: bootstrap over sources, ε chosen again in every draw")
     if any(len(raters) > 1 for raters in comparison.benchmark.raters.values()):
         notes.append("one rater: against the mean of the others, averaged over the raters")
-    table = Table(
-        _columns(*keys, mixed=False), rows, "Segment level: corrections of one source", notes
-    )
+    # Intervals of acc ε=0 and PDP would make the table wider than a terminal; JSON has them.
+    columns = _columns(*keys, bounded=("acc_eq", "kendall", "pearson"))
+    table = Table(columns, (), "Segment level: corrections of one source", notes)
     essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pdp")
-    return _for_people(table, essential, "acc_eq")
+    return _for_people(table, figures, essential, "acc_eq")
 
 
 # ---- labels of whole corrections
 
 
-def _labelled(row: AgreementRow) -> dict[str, Any]:
-    record = _agreed(row)
-    record["corrections"] = {"good": record.pop("good"), "bad": record["bad"]}
-    return {**record, "bad": row.human}
-
-
-def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
+def _label_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of AUC of good against bad corrections, one column per class of bad ones."""
-    # There is one row per class; people compare classes, so they become the columns.
-    rows: dict[str, dict[str, Any]] = {}
-    for row in labels.rows:
-        record = rows.setdefault(row.label, _labelled(row))
-        record |= {row.human: row.values["auc"], f"{row.human}_ci": row.intervals.get("auc")}
-        # All classes share the good corrections, so the largest count is that of the metric.
-        record["missing"] = max(row.values["missing"], record["missing"])
-    classes = dict.fromkeys(row.human for row in labels.rows)
-    headings = {name: f"{name}, AUC" for name in classes}
-    columns = _columns("metric", "family", *classes, "missing", headings=headings)
-    about, counts = labels.labels, labels.counts
+    # A record is of one class; people compare classes, so they become the columns. All classes
+    # share the good corrections, so no class lacks more scores than all together.
+    by_class = [
+        replace(figure, human="", statistic=figure.human)
+        for figure in figures
+        if figure.statistic == "auc"
+    ]
+    by_class += [
+        replace(figure, human="")
+        for figure in figures
+        if (figure.statistic, figure.human) == ("missing", ANY)
+    ]
+    classes = dict.fromkeys(figure.human for figure in figures)
+    columns = [
+        *_columns("metric", "family"),
+        *(Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes),
+        *_columns("missing"),
+    ]
+    about = comparison.benchmark.labels
+    assert about is not None  # nothing else has this level
+    counts = about.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [
         f"AUC: probability that a good correction ({about.true}, {counts[about.true]}) scores "
@@ -783,20 +750,19 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     if comparison.settings.resampling.draws_sentences:
         notes.append(_OVER_SOURCES)
     title = f"{comparison.benchmark.name}: labels of whole corrections"
-    table = Table(columns, list(rows.values()), title, notes)
-    rows_shown = _without_weak_baselines(table.rows)
-    brief = replace(table, columns=columns[:-1], rows=rows_shown, legend=notes[0], notes=notes[1:])
+    table = Table(columns, _rows(by_class), title, notes)
+    shown = _rows(_without_weak_baselines(by_class))
+    brief = replace(table, columns=columns[:-1], rows=shown, legend=notes[0], notes=notes[1:])
     return replace(table, instead={"brief": brief})
 
 
 # ---- windows
 
 
-def _window_table(comparison: Comparison) -> Table:
+def _window_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of correlations over runs of systems adjacent in the human ranking."""
-    columns = _columns("metric", "human", "size", "start", "pearson", "spearman")
-    columns.append(Column("systems", value=lambda row: " ".join(row["systems"])))
+    columns = _columns("metric", "human", "size", "start", "pearson", "spearman", "systems")
     systems = len(comparison.benchmark.corpus.names)
-    notes = [] if comparison.windows else [f"a window has 4 or 8 systems; there are {systems} here"]
+    notes = [] if figures else [f"a window has 4 or 8 systems; there are {systems} here"]
     title = "Windows of systems adjacent in the human ranking, best first"
-    return Table(columns, [vars(window) for window in comparison.windows], title, notes)
+    return Table(columns, _rows(figures), title, notes)

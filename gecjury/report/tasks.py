@@ -11,8 +11,9 @@ import numpy as np
 
 from gecjury.core.wording import listed
 from gecjury.metaeval.cautions import SAMPLE
-from gecjury.metaeval.tasks.comparison import Average, ComparedTask, TaskCell, TaskComparison
+from gecjury.metaeval.tasks.comparison import ComparedTask, TaskComparison
 from gecjury.report.comparison import document as comparison_document
+from gecjury.report.keys import keyed
 from gecjury.report.paper import chosen_columns, with_columns
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.table import MOST_COLUMNS
@@ -50,15 +51,21 @@ def check_task_columns(chosen: Sequence[str], tasks: Sequence[ComparedTask]) -> 
 
 def task_document(compared: TaskComparison) -> dict[str, Any]:
     """Return the comparison as in its JSON output; docs/reference/statistics.md has its keys."""
-    cells = dict(zip(_labels(compared), compared.cells, strict=True))
-    rows = [
-        {**_record(average), "tasks": dict(zip(_names(compared), map(_cell, row), strict=True))}
-        for average, row in zip(compared.averages, cells.values(), strict=True)
-    ]
+    rows = []
+    for average, shared, cells in zip(
+        compared.averages, compared.shared, compared.cells, strict=True
+    ):
+        row = {**keyed("average", average), **keyed("shared", shared)}
+        row["comparable"] = average.n == len(compared.tasks)
+        row["tasks"] = {
+            task.name: keyed("cell", cell) | ({"reason": cell.reason} if cell.reason else {})
+            for task, cell in zip(compared.tasks, cells, strict=True)
+        }
+        rows.append(row)
     return {
-        "tasks": [_task(compared, place) for place in range(len(compared.tasks))],
+        "tasks": _task_records(compared),
         "average": rows,
-        "tests": [vars(test) for test in compared.tests],
+        "tests": [keyed("pair", test) for test in compared.tests],
         "groups": compared.groups,
         "notes": absences(compared),
         "verdict": tasks_verdict(compared),
@@ -71,14 +78,15 @@ def task_document(compared: TaskComparison) -> dict[str, Any]:
 
 def tasks_verdict(compared: TaskComparison) -> list[str]:
     """Return sentences on the best metric over all tasks, and on the best of each family."""
-    averages = [one for one in best_first(compared.averages) if not math.isnan(one.shared)]
+    averages = [compared.shared[place] for place in best_first(compared)]
+    averages = [figure for figure in averages if not math.isnan(figure.value)]
     if not averages:
         return ["No task has figures for all metrics, so they cannot be ranked together."]
     shared = _shared_tasks(compared)
     count = len({task.benchmark for task in shared})
     where = f"{len(shared)} task{'s' * (len(shared) != 1)} of {count} benchmark{'s' * (count != 1)}"
     ranked = Ranked(
-        {one.metric: one.shared for one in averages},
+        {one.metric: one.value for one in averages},
         f"average over {where}",
         tests=_paired_tests(compared),
         # A difference is one over the tasks of both; it is that of the averages if all have all.
@@ -123,15 +131,17 @@ def absences(compared: TaskComparison) -> list[str]:
     ]
 
 
-def best_first(averages: Sequence[Average]) -> list[Average]:
-    """Return averages sorted by the average over the tasks that every metric has, best first."""
+def best_first(compared: TaskComparison) -> list[int]:
+    """Return the places of the metrics by their average over the tasks that all have, best first.
 
-    def place(average: Average) -> tuple[bool, float, float]:
-        values = (average.shared, average.value)
-        shared, value = (-math.inf if math.isnan(v) else v for v in values)
-        return math.isnan(average.shared), -shared, -value
+    Metrics without it come last, by the average over their own tasks.
+    """
 
-    return sorted(averages, key=place)
+    def key(place: int) -> tuple[float, ...]:
+        values = (compared.shared[place].value, compared.averages[place].value)
+        return tuple(math.inf if math.isnan(value) else -value for value in values)
+
+    return sorted(range(len(compared.averages)), key=key)
 
 
 def _names(compared: TaskComparison) -> list[str]:
@@ -145,7 +155,7 @@ def _labels(compared: TaskComparison) -> list[str]:
 def _shared_tasks(compared: TaskComparison) -> list[ComparedTask]:
     """Return the tasks that every metric with a figure has."""
     rows = [
-        row for row, average in zip(compared.cells, compared.averages, strict=True) if average.tasks
+        row for row, average in zip(compared.cells, compared.averages, strict=True) if average.n
     ]
     return [
         task
@@ -154,36 +164,26 @@ def _shared_tasks(compared: TaskComparison) -> list[ComparedTask]:
     ]
 
 
-def _record(average: Average) -> dict[str, Any]:
-    record = {**vars(average), "average": average.value}
-    del record["value"], record["tasks"]
-    return record
-
-
-def _cell(cell: TaskCell) -> dict[str, Any]:
-    return {key: value for key, value in vars(cell).items() if key != "reason" or value}
-
-
-def _task(compared: TaskComparison, place: int) -> dict[str, Any]:
-    task = compared.tasks[place]
-    record = {"task": task.name, **vars(task)}
-    del record["views"]
-    if (comparison := compared.comparisons.get(task.benchmark)) is not None:
-        corpus = comparison.benchmark.corpus
-        record |= {"systems": len(corpus.names), "sentences": len(corpus)}
-    return record
+def _task_records(compared: TaskComparison) -> list[dict[str, Any]]:
+    records = []
+    for task in compared.tasks:
+        records.append(keyed("task", task))
+        if (comparison := compared.comparisons.get(task.benchmark)) is not None:
+            corpus = comparison.benchmark.corpus
+            records[-1] |= {"systems": len(corpus.names), "sentences": len(corpus)}
+    return records
 
 
 def _main_table(compared: TaskComparison) -> Table:
     names = _names(compared)
-    by_label = dict(zip(_labels(compared), compared.cells, strict=True))
-    incomplete = not all(average.comparable for average in compared.averages)
+    incomplete = any(average.n != len(names) for average in compared.averages)
     rows = []
-    for average in best_first(compared.averages):
-        row: dict[str, Any] = {**_record(average), "average_ci": average.ci95}
-        row["shared_ci"] = average.shared_ci95
-        row["tasks"] = f"{average.tasks} of {len(names)}"
-        for name, cell in zip(names, by_label[average.metric], strict=True):
+    for place in best_first(compared):
+        average, shared = compared.averages[place], compared.shared[place]
+        row = {**keyed("average", average), **keyed("shared", shared)}
+        row |= {"average_ci": average.interval, "shared_ci": shared.interval}
+        row["tasks"] = f"{average.n} of {len(names)}"
+        for name, cell in zip(names, compared.cells[place], strict=True):
             row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
         rows.append(row)
     notes = []
@@ -228,7 +228,7 @@ def _task_columns(names: Sequence[str]) -> list[Column]:
 
 
 def _test_table(compared: TaskComparison) -> Table:
-    rows = [{**vars(test), "difference_ci": test.ci95} for test in compared.tests]
+    rows = [{**keyed("pair", test), "difference_ci": test.ci95} for test in compared.tests]
     columns = [Column("first"), Column("second")]
     columns += [Column("difference", interval="difference_ci"), Column("p")]
     columns += [Column("adjusted"), Column("tasks")]
@@ -236,10 +236,9 @@ def _test_table(compared: TaskComparison) -> Table:
 
 
 def _task_table(compared: TaskComparison) -> Table:
-    rows = [_task(compared, place) for place in range(len(compared.tasks))]
     columns = [Column("task"), Column("statistic", value=_statistic), Column("weight")]
     columns += [Column("systems"), Column("sentences")]
-    return Table(columns, rows, "Tasks", (), "tasks")
+    return Table(columns, _task_records(compared), "Tasks", (), "tasks")
 
 
 def _statistic(row: Record) -> str:

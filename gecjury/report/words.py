@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
 
@@ -98,10 +98,11 @@ class ComparisonWords:
 
     @cached_property
     def figures(self) -> list[Figure]:
-        """The figures of the comparison, of metrics by their shown names."""
+        """The figures of the comparison, of metrics by their shown names and ways to credit."""
+        named = ((figure, self.shown(figure.metric)) for figure in self.comparison.figures())
         return [
-            Figure(**{**vars(figure), "metric": self.shown(figure.metric)})
-            for figure in self.comparison.figures()
+            replace(figure, metric=f"{name} ({figure.credit})" if figure.credit else name)
+            for figure, name in named
         ]
 
     @cached_property
@@ -144,14 +145,17 @@ class ComparisonWords:
         tests = uncertainty.tests.get(view, ()) if uncertainty else ()
         return next((test for test in tests if test.level == level), None)
 
+    def at(self, level: str, view: str, key: str) -> dict[str, Figure]:
+        """Return the figures of a statistic, of metrics, chance and people by their names."""
+        place = level, view, key
+        return {f.metric: f for f in self.figures if (f.level, f.human, f.statistic) == place}
+
     def values(self, level: str, view: str, key: str) -> dict[str, float]:
         """Return the metrics' values of a statistic, best first; undefined ones are left out."""
         values = {
-            figure.metric: figure.value
-            for figure in self.figures
-            if (figure.level, figure.human, figure.statistic) == (level, view, key)
-            and figure.family not in BESIDE
-            and not math.isnan(figure.value)
+            name: figure.value
+            for name, figure in self.at(level, view, key).items()
+            if figure.family not in BESIDE and not math.isnan(figure.value)
         }
         return dict(sorted(values.items(), key=lambda item: -item[1]))
 
@@ -323,11 +327,9 @@ class ComparisonWords:
         """Return the lower end of each metric's interval, of those that have one."""
         key, ranked = self.rankings[level, view]
         return {
-            figure.metric: figure.low
-            for figure in self.figures
-            if (figure.level, figure.human, figure.statistic) == (level, view, key)
-            and figure.metric in ranked.values
-            and not math.isnan(figure.low)
+            name: figure.low
+            for name, figure in self.at(level, view, key).items()
+            if name in ranked.values and not math.isnan(figure.low)
         }
 
     def _floors(self, level: str, view: View, key: str) -> dict[str, float]:
@@ -335,18 +337,12 @@ class ComparisonWords:
         entry = statistic(key, level)
         floor = entry.chance or 0.0
         floors = {f"chance ({entry.words} {floor:g})": floor}
-        accuracies = {
-            figure.metric: figure.value
-            for figure in self.figures
-            if (figure.level, figure.human, figure.statistic) == ("sentence", view, "accuracy")
-            and figure.family == "chance"
-        }
-        copied = accuracies.get(COPY_SOURCE, math.nan)
-        if level == "sentence" and not math.isnan(copied):
-            rival = simplest_rival(copied)
+        at = self.at("sentence", view, "accuracy")
+        if level == "sentence" and COPY_SOURCE in at and not math.isnan(at[COPY_SOURCE].value):
+            rival = simplest_rival(at[COPY_SOURCE].value)
             # Other rules for ties favour metrics that tie more pairs.
             if rival == COPY_SOURCE or self.comparison.settings.ties == "half":
-                floors[f"{rival} ({number(accuracies[rival])})"] = accuracies[rival]
+                floors[f"{rival} ({number(at[rival].value)})"] = at[rival].value
         return floors
 
     @cached_property
@@ -359,9 +355,8 @@ class ComparisonWords:
         separates = "separates" if len(best) == 1 else "separate"
         text = f"{listed(best)} {separates} valid from invalid edits best: AUC "
         text += f"{number(by_auc.values[best[0]])} (chance 0.5"
-        for figure in self.figures:
-            people = (figure.level, figure.family, figure.statistic) == ("edit", "humans", "auc")
-            if people and not math.isnan(figure.value):
+        for figure in self.at("edit", "edit", "auc").values():
+            if figure.family == "humans" and not math.isnan(figure.value):
                 text += f", one annotator by another {number(figure.value)}"
         return Statement("Edit level", f"{text}).", folded=True)
 
@@ -393,14 +388,8 @@ class ComparisonWords:
         if not math.isnan(agreed.perfect):
             ends = f"{percent(agreed.accuracy)} to {percent(agreed.perfect)}"
             parts.append(f"a perfect metric would on {ends}")
-        accuracies = {
-            self.shown(result.label): result.doubly_judged.accuracy
-            for result in self.comparison.results
-            if result.view == view and result.doubly_judged is not None
-        }
-        if accuracies:
-            ranked = Ranked(dict(sorted(accuracies.items(), key=lambda item: -item[1])))
-            best = ranked.leaders
+        if accuracies := self.values("sentence", view, "accuracy_there"):
+            best = Ranked(accuracies).leaders
             do = "does" if len(best) == 1 else "do"
             parts.append(f"{listed(best)} {do} on {percent(accuracies[best[0]])}")
         return "; ".join([f"{text} pairs", *([", ".join(parts)] if parts else [])]) + "."
@@ -409,7 +398,7 @@ class ComparisonWords:
         """Return on how many judged pairs the camps agree, and who is right on the others."""
         if consensus is None or not consensus.pairs:
             return ""
-        families = {result.family for result in self.comparison.results}
+        families = {figure.family for figure in self.figures} - {*BESIDE}
         who = "families" if len(families) > 1 else "metrics"
         share = percent(consensus.united / consensus.pairs)
         text = f"All {who} agree on {share} of {number(consensus.pairs)} judged pairs"

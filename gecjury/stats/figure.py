@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,16 @@ class Figure:
 
     Attributes:
         level: `system`, `sentence`, `edit`, `rating`, `segment` or `label` in comparisons with
-            people, `annotators` in comparisons with single people; `score` for scores of systems.
+            people, `annotators` in comparisons with single people, `window` over a few adjacent
+            systems, `bias` for preferences that people do not share; `score` for scores of systems.
         human: the judgments: a view of the rankings, the rated aspect, or a class of labels.
-        metric: the metric with its settings and, for single edits, how it credits them; for people,
-            who is compared.
+        metric: the metric with its settings; for people, who is compared.
         family: the metric's family; `chance` or `humans` for rows that are not metrics.
+        signature: the metric's signature in one line.
+        credit: how the metric credits single edits.
+        side: the side of a pair of corrections that the metric may prefer.
         system: the system that is scored.
+        systems: the systems that the figure is restricted to.
         task: the benchmark or task, if there are several.
         part: what else the number is about: an error type, a kind of damage, an option's value.
         statistic: its key in the catalogue (`gecjury.stats.catalogue`), such as `pearson`.
@@ -37,7 +41,11 @@ class Figure:
     human: str = ""
     metric: str = ""
     family: str = ""
+    signature: str = ""
+    credit: str = ""
+    side: str = ""
     system: str = ""
+    systems: tuple[str, ...] = ()
     task: str = ""
     part: str = ""
     statistic: str
@@ -54,8 +62,19 @@ class Figure:
         return None if math.isnan(self.low) or math.isnan(self.high) else (self.low, self.high)
 
 
-ABOUT = ("human", "metric", "family", "system", "task", "part")
+ABOUT = (
+    "human", "metric", "family", "signature", "credit", "side", "system", "systems", "task",
+    "part",
+)  # fmt: skip
 """The fields that say what a figure is about, apart from its level."""
+
+
+def grouped(figures: Iterable[Figure], names: Sequence[str] = ABOUT) -> list[list[Figure]]:
+    """Return figures in groups of equal fields, in the order in which these first occur."""
+    groups: dict[tuple[object, ...], list[Figure]] = {}
+    for figure in figures:
+        groups.setdefault(tuple(getattr(figure, name) for name in names), []).append(figure)
+    return list(groups.values())
 
 
 def figures_about(
@@ -111,16 +130,14 @@ def records(
         key: returns the key of a figure's value; by default its statistic.
         names: other names for keys; an empty one leaves the entry out.
     """
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    for figure in figures:
-        about = tuple(getattr(figure, name) for name in ABOUT)
-        row = rows.setdefault(about, {n: v for n, v in zip(ABOUT, about, strict=True) if v})
-        row[key(figure)] = figure.value
-        if figure.interval is not None:
-            row[f"{key(figure)}_ci95"] = figure.interval
-        if figure.cluster is not None:
-            row[f"{figure.level}_cluster"] = figure.cluster
-    return [
-        {named: value for entry, value in row.items() if (named := names.get(entry, entry))}
-        for row in rows.values()
-    ]
+    rows = []
+    for group in grouped(figures):
+        row: dict[str, Any] = {name: value for name in ABOUT if (value := getattr(group[0], name))}
+        for figure in group:
+            row[key(figure)] = figure.value
+            if figure.interval is not None:
+                row[f"{key(figure)}_ci95"] = figure.interval
+            if figure.cluster is not None:
+                row[f"{figure.level}_cluster"] = figure.cluster
+        rows.append({named: v for name, v in row.items() if (named := names.get(name, name))})
+    return rows

@@ -14,6 +14,9 @@ from gecjury.stats.choices import TieRule
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
 
+SENTENCE_STATISTICS = ("accuracy", "kendall")
+"""Statistics of the sentence level, as attributes of `PreferenceAgreement`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreferenceAgreement:

@@ -80,9 +80,9 @@ class Compared(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return the main table: one record per metric and view, then chance, then people.
 
-        Figures of levels that were not compared have no key. A figure that is not defined is NaN,
-        and a cluster without a test is None. With intervals, there are `pearson_low` and
-        `pearson_high` in addition to `pearson`, and the same for the other figures.
+        Figures of levels that were not compared have no key. A figure that is not defined is NaN.
+        With intervals, there is `pearson_ci95` in addition to `pearson`, and the same for the other
+        figures.
         """
         return self.comparison.rows()
 
@@ -114,6 +114,10 @@ class ComparedTasks(Result):
         from gecjury.report.tasks import task_document
 
         return task_document(self.comparison)
+
+    def figures(self) -> list[Figure]:
+        """Return the averages, and the figure of every metric in every task."""
+        return self.comparison.figures()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +199,7 @@ class Compare(Settings, Study):
             shown = tuple(task_tables(tasks, self.columns))
             status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
             signatures = [
-                scored.signature for one in tasks.comparisons.values() for scored in one.results
+                str(scored.signature) for one in tasks.comparisons.values() for scored in one.tables
             ]
             paper = for_paper(shown[0], signatures)
             return ComparedTasks(

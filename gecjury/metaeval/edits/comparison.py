@@ -6,7 +6,7 @@ and `plan_edits` can count the requests to judges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from gecjury.metaeval.edits.cases import (
     unused_verdicts,
 )
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
-from gecjury.metaeval.edits.measures import EditRow, edit_agreement
+from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import MetaEvaluation
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.scoring.abilities import CreditsEdits, EditJudge
 from gecjury.scoring.scorer import Scorer, check_new_texts
 from gecjury.scoring.scores import Plan
@@ -38,11 +38,11 @@ class EditComparison:
     """The edit level of a comparison.
 
     Attributes:
-        results: one per metric and way to credit.
-        chance: baselines by name (`gecjury.metaeval.edits.cases.baselines`).
-        ceiling: one annotator's verdicts against another's. Its values also have the number of
-            `edits` with verdicts of more than one annotator, and of `pairs` of annotators on one
-            edit, each counted in both directions.
+        rows: metrics, baselines (`gecjury.metaeval.edits.cases.baselines`), and one annotator's
+            verdicts against another's, whose values also have the number of `edits` with verdicts
+            of more than one annotator, and of `pairs` of annotators on one edit, each counted in
+            both directions. Values with the suffix `_there` are measured on these edits and
+            verdicts; `seconds` is the time that credits took.
         edits: number of judged edits.
         corrections: number of corrections that contain them.
         sources: number of distinct texts that were corrected; intervals resample them.
@@ -51,25 +51,13 @@ class EditComparison:
         notes: remarks for the user.
     """
 
-    results: tuple[EditRow, ...]
-    chance: Mapping[str, EditRow]
-    ceiling: EditRow
+    rows: tuple[AgreementRow, ...]
     edits: int
     corrections: int
     sources: int
     resamples: int
     untried: tuple[str, ...]
     notes: tuple[str, ...]
-
-    @property
-    def rows(self) -> tuple[EditRow, ...]:
-        """The rows of metrics, then chance, then people."""
-        return (*self.results, *self.chance.values(), self.ceiling)
-
-    @property
-    def missing(self) -> int:
-        """Number of missing credits over all results."""
-        return sum(int(row.values["missing"]) for row in self.results)
 
 
 def edit_metrics(
@@ -147,38 +135,39 @@ def compare_edits(study: MetaEvaluation, folder: str | Path | None = None) -> Ed
     seed, resamples = settings.seed, settings.resampling.resamples
 
     def result(
-        label: str, family: str, kind: str, scores: FloatArray, seconds: float = 0.0
-    ) -> EditRow:
+        metric: str, family: str, kind: str, scores: FloatArray, **more: float
+    ) -> AgreementRow:
         # A judge's verdict already says yes or no; other credits need a threshold.
         threshold = 0.5 if kind == "verdicts" else None
         row = edit_agreement(
             cases,
             scores,
-            label=label,
+            metric=metric,
             family=family,
             threshold=threshold,
             resamples=resamples,
             seed=seed,
         )
         there = edit_agreement(pairs, scores[place], threshold=None, seed=seed).values
-        beside = {key: there[key] for key in _BESIDE}
-        return replace(row, credit=kind, beside_ceiling=beside, seconds=seconds)
+        more |= {f"{key}_there": there[key] for key in _BESIDE}
+        return replace(row, credit=kind, values={**row.values, **more})
 
-    results = []
+    rows = []
     for scorer in study.edit_metrics:
         credited = credit_edits(scorer, cases, benchmark.corpus, runtime, folder)
         label, kind = scorer.signature(benchmark.corpus, runtime).label, credit_kind(scorer)
-        results.append(result(label, scorer.family, kind, credited.values, credited.seconds))
+        seconds = float(credited.seconds)
+        rows.append(result(label, scorer.family, kind, credited.values, seconds=seconds))
         notes.extend(credited.notes)
-    chance = baselines(cases, seed)
+    chance = baselines(cases, seed).items()
+    rows += [result(name, "chance", "", scores) for name, scores in chance]
     ceiling = edit_agreement(
-        pairs, verdicts, label=JUDGE, family="humans", resamples=resamples, seed=seed
+        pairs, verdicts, metric=JUDGE, family="humans", resamples=resamples, seed=seed
     )
     sizes = {"edits": len(set(place.tolist())), "pairs": len(pairs)}
+    own = {**ceiling.values, **sizes, "auc_there": ceiling.values["auc"]}
     return EditComparison(
-        results=tuple(results),
-        chance={name: result(name, "chance", "", scores) for name, scores in chance.items()},
-        ceiling=replace(ceiling, values={**ceiling.values, **sizes}),
+        rows=(*rows, replace(ceiling, values=own)),
         edits=len(cases),
         corrections=len({(case.row, case.source, case.correction) for case in cases}),
         sources=len({case.source for case in cases}),

@@ -9,9 +9,7 @@ meaning for all of them. Intervals come from resampled sources with all their co
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -25,27 +23,7 @@ ANY = "any"
 """The class of all bad corrections together."""
 
 
-@dataclass(frozen=True)
-class LabelComparison:
-    """Metrics against the labels of whole corrections.
-
-    Attributes:
-        labels: the annotators' labels.
-        rows: metrics, then chance, for each class of bad corrections.
-    """
-
-    labels: CorrectionLabels
-    rows: tuple[AgreementRow, ...]
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Count corrections by label, in the order of the labels."""
-        labels = self.labels
-        counter = Counter(value for line in labels.values for value in line if value)
-        return {name: counter[name] for name in (labels.true, *labels.false, *labels.others)}
-
-
-def compare_labels(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> LabelComparison | None:
+def compare_labels(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> list[AgreementRow]:
     """Return the AUC of scores against labels, by metric and class of bad corrections.
 
     None without labels, or if the level was not asked for.
@@ -56,14 +34,14 @@ def compare_labels(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> Label
     """
     labels, counts = study.benchmark.labels, study.drawn_counts
     if labels is None or not tables or study.settings.level == "system":
-        return None
+        return []
     rows = []
     for table in (*tables, *study.chance_tables):
         if (table.signature.family, table.signature.metric) == ("chance", "constant"):
             continue  # Its AUC is always one half.
         for name, agreement, drawn in label_agreements(labels, table.sentences, counts):
-            rows.append(study.row(table, name, agreement, drawn))
-    return LabelComparison(labels, tuple(rows))
+            rows.append(study.row("label", table, name, agreement, drawn))
+    return rows
 
 
 def label_agreements(
@@ -78,7 +56,7 @@ def label_agreements(
 
     Yields:
         `any` and each label of bad corrections, with `auc` and the numbers of `good` and `bad`
-        corrections with a score and of both without one (`missing`); and `auc` on every draw. The
+        `corrections` with a score and of both without one (`missing`); and `auc` on every draw. The
         AUC is NaN without good or bad corrections.
     """
     values = np.array(labels.values)
@@ -97,6 +75,7 @@ def label_agreements(
             "auc": float(auc),
             "good": int(truth.sum()),
             "bad": int((~truth).sum()),
+            "corrections": len(truth),
             "missing": int(np.count_nonzero(compared & ~used)),
         }
         drawn = {}

@@ -7,7 +7,7 @@ and the same edit occurs in several corrections of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,43 +26,6 @@ EDIT_STATISTICS = (
     "auc", "average_precision", "average_precision_invalid", "accuracy", "balanced", "kappa",
 )  # fmt: skip
 """Statistics of single edits, in the order in which tables show them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EditRow(AgreementRow):
-    """Agreement of scores with verdicts on valid and invalid edits.
-
-    The `values` are `auc`, the probability that a valid edit scores above an invalid one, ties one
-    half; `average_precision`, the mean precision of valid edits, highest scores first (ties
-    together); `average_precision_invalid`, that of invalid edits, lowest scores first; `accuracy`,
-    the share of edits on the right side of the threshold; `balanced`, the mean of the accuracies
-    over valid and over invalid edits; `kappa`, Cohen's κ of the classification as valid or invalid;
-    and the numbers of edits compared (`cases`), of those that the annotators accepted (`valid`), of
-    those without a score (`missing`) and of those on which annotators are evenly split (`split`).
-    The last two are left out. The intervals keep the thresholds, and all scores have the same draws
-    of sources.
-
-    Attributes:
-        credit: the way a metric's credits were computed; empty for baselines and people.
-        threshold: `fixed`, or `other-half`: the threshold that is best on one half of the sources
-            (chosen separately for `accuracy`, `balanced` and `kappa`) is applied to the other half,
-            both ways, and the two results are averaged.
-        thresholds: the thresholds used, by measure; scores above count as valid.
-        beside_ceiling: measures on the edits and verdicts from which the ceiling is computed; empty
-            for the ceiling.
-        seconds: time that the credits took.
-    """
-
-    credit: str = ""
-    threshold: str
-    thresholds: Mapping[str, tuple[float, ...]]
-    beside_ceiling: Mapping[str, float] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    @property
-    def name(self) -> str:
-        """The metric with the way its credits were computed."""
-        return f"{self.label} ({self.credit})" if self.credit else self.label
 
 
 def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -149,21 +112,33 @@ def edit_agreement(
     cases: Sequence[EditCase],
     scores: FloatArray,
     *,
-    label: str = "",
+    metric: str = "",
     family: str = "",
     threshold: float | None = 0.5,
     resamples: int = 0,
     seed: int = 0,
-) -> EditRow:
-    """Compare scores with verdicts.
+) -> AgreementRow:
+    """Compare scores with verdicts on valid and invalid edits.
+
+    The `values` are `auc`, the probability that a valid edit scores above an invalid one, ties one
+    half; `average_precision`, the mean precision of valid edits, highest scores first (ties
+    together); `average_precision_invalid`, that of invalid edits, lowest scores first; `accuracy`,
+    the share of edits on the right side of the threshold; `balanced`, the mean of the accuracies
+    over valid and over invalid edits; `kappa`, Cohen's κ of the classification as valid or invalid;
+    and the numbers of edits compared (`cases`), of those that the annotators accepted (`valid`), of
+    those without a score (`missing`) and of those on which annotators are evenly split (`split`).
+    The last two are left out. The intervals keep the thresholds, and all scores have the same draws
+    of sources.
 
     Args:
         cases: N judged edits.
         scores: shape (N,), higher for valid edits, NaN where there is none.
-        label: whose scores they are.
+        metric: whose scores they are.
         family: the family of the row.
-        threshold: scores above it count as valid, a score equal to it as half right; None to choose
-            it on the other half of the sources.
+        threshold: scores above it count as valid, a score equal to it as half right. If None, the
+            threshold that is best on one half of the sources (chosen separately for `accuracy`,
+            `balanced` and `kappa`) is applied to the other half, both ways, and the two results are
+            averaged.
         resamples: number of resamples of the sources, for intervals.
         seed: the seed of the split into halves and of the resamples.
     """
@@ -192,16 +167,9 @@ def edit_agreement(
         "missing": int(missing.sum()),
         "split": int(split.sum()),
     }
-    return EditRow(
-        label,
-        family,
-        "edit",
-        measured | counts,
-        {name: figure_interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn},
-        drawn=drawn,
-        threshold="fixed" if threshold is not None else "other-half",
-        thresholds=thresholds,
-    )
+    bounds = {name: figure_interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn}
+    row = AgreementRow("edit", metric, family, "edit", measured | counts, missing=counts["missing"])
+    return replace(row, intervals=bounds, drawn=drawn, thresholds=thresholds)
 
 
 def _said(

@@ -40,6 +40,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.stats.bootstrap import Interval, draws_within, interval
 from gecjury.stats.correlation import signs
+from gecjury.stats.figure import Figure
 from gecjury.stats.permutation import cluster_ranks, holm, symmetric, tail_p
 
 _LEAST = 3  # systems, for a correlation
@@ -96,34 +97,6 @@ class TaskCell:
 
 
 @dataclass(frozen=True)
-class Average:
-    """A metric over all tasks.
-
-    Attributes:
-        metric: its label.
-        family: its family.
-        value: weighted average over the tasks in which it has a value; NaN without any.
-        ci95: interval of that average; None without resampling.
-        tasks: number of tasks in which it has a value.
-        comparable: True if it has a value in every task, so that its average can be compared with
-            others.
-        shared: average over the tasks that every metric has.
-        shared_ci95: interval of that average.
-        cluster: significance cluster over these tasks, 1 is best; None without tests.
-    """
-
-    metric: str
-    family: str
-    value: float
-    ci95: Interval | None
-    tasks: int
-    comparable: bool
-    shared: float
-    shared_ci95: Interval | None
-    cluster: int | None
-
-
-@dataclass(frozen=True)
 class PairTest:
     """Two metrics compared over the tasks that both have.
 
@@ -154,7 +127,10 @@ class TaskComparison:
         settings: settings of the comparison.
         tasks: the tasks; their weights sum to 1.
         cells: for each metric, in the order of the averages, one cell per task.
-        averages: one per metric, in the order in which they were named.
+        averages: one per metric, in the order in which they were named: the weighted average over
+            the tasks in which it has a value, whose number is `n`; NaN without any.
+        shared: one per metric: the average over the tasks that every metric with a value has, with
+            the significance cluster over these tasks.
         tests: one for every pair of metrics; none without resampling.
         comparisons: comparisons by the benchmark's name; without benchmarks that failed entirely.
         groups: names of the benchmarks of each group.
@@ -163,7 +139,8 @@ class TaskComparison:
     settings: Settings
     tasks: tuple[ComparedTask, ...]
     cells: tuple[tuple[TaskCell, ...], ...]
-    averages: tuple[Average, ...]
+    averages: tuple[Figure, ...]
+    shared: tuple[Figure, ...]
     tests: tuple[PairTest, ...]
     comparisons: Mapping[str, Comparison]
     groups: tuple[tuple[str, ...], ...]
@@ -173,6 +150,19 @@ class TaskComparison:
         """True if a metric failed in a task, or scores are missing."""
         failed = any(cell.state == "missing" for row in self.cells for cell in row)
         return failed or any(one.incomplete for one in self.comparisons.values())
+
+    def figures(self) -> list[Figure]:
+        """Return the averages, and the figure of every metric in every task in which it has one."""
+        figures = [*self.averages, *self.shared]
+        for average, cells in zip(self.averages, self.cells, strict=True):
+            for task, cell in zip(self.tasks, cells, strict=True):
+                if cell.state == "scored":
+                    value = {task.statistic: cell.value}
+                    bounds = {task.statistic: cell.ci95} if cell.ci95 else {}
+                    about = task.level, average.metric, average.family, task.human
+                    row = replace(AgreementRow(*about, value), intervals=bounds)
+                    figures += (replace(figure, task=task.name) for figure in row.figures())
+        return figures
 
     def __repr__(self) -> str:
         """Return one line that says what was compared."""
@@ -432,31 +422,29 @@ class _Together:
         scored = ~np.isnan(values)
         common = scored[scored.any(axis=1)].all(axis=0)
         tests, clusters = self._tests(values, weights, common, draws, [name for name, _ in labels])
-        averages = []
-        for row, (label, family) in enumerate(labels):
-            own = scored[row]
-            bounds = [
-                None if draws is None else self._bounds(draws[:, row], _shares(weights, chosen))
-                for chosen in (own, common)
-            ]
-            averages.append(
-                Average(
-                    label,
-                    family,
-                    _mean(values[row], weights, own),
-                    bounds[0],
-                    int(own.sum()),
-                    bool(own.all()),
-                    _mean(values[row], weights, common),
-                    bounds[1],
-                    clusters[row],
-                )
+
+        def mean(statistic: str, row: int, chosen: BoolArray, cluster: int | None) -> Figure:
+            shares = _shares(weights, chosen)
+            bounds = None if draws is None else self._bounds(draws[:, row], shares)
+            low, high = bounds or (math.nan, math.nan)
+            return Figure(
+                metric=labels[row][0],
+                family=labels[row][1],
+                statistic=statistic,
+                value=_mean(values[row], weights, chosen),
+                low=low,
+                high=high,
+                cluster=cluster,
+                n=int(chosen.sum()),
             )
+
+        places = range(len(scorers))
         return TaskComparison(
             settings=study.settings,
             tasks=study.tasks,
             cells=cells,
-            averages=tuple(averages),
+            averages=tuple(mean("average", row, scored[row], None) for row in places),
+            shared=tuple(mean("shared", row, common, clusters[row]) for row in places),
             tests=tests,
             comparisons=self.comparisons,
             groups=study.groups,
@@ -505,24 +493,10 @@ class _Together:
         place = self._place(scorer, task.benchmark)
         if place is None:
             return self.left_out[task.benchmark][scorer]
-        comparison = self.comparisons[task.benchmark]
-        ci95: Interval | None
-        if task.statistic == "acc_eq":
-            row = _segments(comparison)[place]
-            value, ci95 = row.values["acc_eq"], row.intervals.get("acc_eq")
-        else:
-            result = [r for r in comparison.results if r.view == task.human][place]
-            if task.level == "system":
-                value = result.system[task.statistic]
-                ci95 = result.system_ci95.get(task.statistic)
-            else:
-                value = math.nan if result.sentence is None else result.sentence.accuracy
-                ci95 = result.sentence_ci95.get("accuracy")
-        if math.isnan(value):
-            return TaskCell(
-                state="missing", reason=f"{task.statistic} is not defined for its scores"
-            )
-        return TaskCell(float(value), ci95)
+        row, statistic = _rows(self.comparisons[task.benchmark], task)[place], task.statistic
+        if math.isnan(row.values[statistic]):
+            return TaskCell(state="missing", reason=f"{statistic} is not defined for its scores")
+        return TaskCell(float(row.values[statistic]), row.intervals.get(statistic))
 
     def _draws(self) -> FloatArray | None:
         """Return every statistic, computed as in the draws, and on every draw.
@@ -554,7 +528,7 @@ class _Together:
         """Return a metric's statistic and its values on every draw; None without draws."""
         comparison = self.comparisons[task.benchmark]
         if task.statistic == "acc_eq":
-            row = _segments(comparison)[place]
+            row = _rows(comparison, task)[place]
             return (row.values["acc_eq"], row.drawn["acc_eq"]) if row.drawn else None
         level: DrawnLevel = "system" if task.level == "system" else "sentence"
         draws = comparison.uncertainty.draws if comparison.uncertainty else {}
@@ -643,8 +617,8 @@ class _Together:
             assert wanted is not None  # otherwise `checked` has refused the statistic
             return soft_swaps(wanted, tables[one].sentences, tables[two].sentences)
         if task.level == "system":
-            results = [r for r in comparison.results if r.view == task.human]
-            scores = np.stack([results[one].scores, results[two].scores])
+            rows = _rows(comparison, task)
+            scores = np.stack([rows[one].scores, rows[two].scores])
             return CorrelationSwaps(study.human(task.human), scores, task.statistic)
         if task.name not in self._judged_tasks:
             self._judged_tasks[task.name] = self._judged(task)
@@ -688,9 +662,12 @@ class _Together:
 _JudgedTask = tuple[JudgedPairs, list[tuple[FloatArray, FloatArray]]]
 
 
-def _segments(comparison: Comparison) -> list[AgreementRow]:
-    """Return the rows of the overall aspect at the segment level, metrics first, in their order."""
-    return [row for row in comparison.segments if row.human == comparison.benchmark.overall]
+def _rows(comparison: Comparison, task: ComparedTask) -> list[AgreementRow]:
+    """Return the rows of a task, metrics first, in their order."""
+    level, human = task.level, str(task.human)
+    if task.statistic == "acc_eq":
+        level, human = "segment", comparison.benchmark.overall
+    return [row for row in comparison.at(level) if row.human == human]
 
 
 def _shares(weights: FloatArray, chosen: BoolArray) -> FloatArray:

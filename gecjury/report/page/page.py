@@ -113,9 +113,7 @@ def _header(answer: ComparisonWords) -> dict[str, Any]:
     benchmark = answer.comparison.benchmark
     name, references = answer.shown(benchmark.name), answer.shown(str(benchmark.references))
     compared = answer.comparison
-    # A metric may have several rows of single edits, one for each kind of credit.
-    edits = compared.edits.results if compared.edits else ()
-    metrics = len({result.label for result in compared.results} | {row.label for row in edits})
+    metrics = len({row.metric for row in compared.agreements if row.family not in BESIDE})
     judged = " and ".join(VIEWS[view] for view in answer.views)
     heading = f"{metrics} metric{'s' * (metrics != 1)} against people on "
     return {
@@ -184,10 +182,10 @@ _FIRST = ("r", "spa", "accuracy", "interval", "people")
 
 def _metrics(answer: ComparisonWords) -> Markup | None:
     """Return the tables of all metrics by view; None if only single edits were compared."""
-    results = answer.comparison.results
-    if not results:
+    signatures = [table.signature for table in answer.comparison.tables]
+    if not signatures:
         return None
-    present = {result.family for result in results} | {*BESIDE}
+    present = {signature.family for signature in signatures} | {*BESIDE}
     tables = {view: family_table(answer, view) for view in answer.views}
     words = {text for table in tables.values() for text, _ in table.headings}
     return render(
@@ -198,7 +196,7 @@ def _metrics(answer: ComparisonWords) -> Markup | None:
             for view, table in tables.items()
         ],
         terms={k: term for k, term in TERMS.items() if term[0] in words or k == "interval"},
-        names=metric_names(result.signature for result in results),
+        names=metric_names(map(str, signatures)),
     )
 
 

@@ -13,7 +13,7 @@ from gecjury.metaeval.people import PEOPLE
 from gecjury.report.page.markup import render
 from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter
 from gecjury.report.page.tables import pair_matrix
-from gecjury.report.words import VIEWS, ComparisonWords
+from gecjury.report.words import BESIDE, VIEWS, ComparisonWords
 
 
 def _heading(view: str, views: Sequence[str]) -> str:
@@ -27,11 +27,7 @@ def overviews(answer: ComparisonWords) -> list[tuple[str, str, Markup]]:
     for (level, view), (key, ranked) in answer.rankings.items():
         if not ranked.values:
             continue
-        by_metric = {
-            figure.metric: figure
-            for figure in answer.figures
-            if (figure.level, figure.human, figure.statistic) == (level, view, key)
-        }
+        by_metric = answer.at(level, view, key)
         # Chance is .5 at sentence level only, and two annotators are compared only there.
         lines = [("chance", 0.5)] if level == "sentence" else []
         people = by_metric.get(PEOPLE)
@@ -52,16 +48,16 @@ def scatters(answer: ComparisonWords) -> Markup | None:
     for view in answer.views:
         people = comparison.study.human(view).tolist()
         panels = []
-        for result in comparison.results:
-            if result.view != view:
+        for row in comparison.at("system"):
+            if row.human != view or row.family in BESIDE:
                 continue
-            metric = answer.shown(result.label)
+            metric = answer.shown(row.metric)
             axes = (
                 f"people ({comparison.human_kinds[view]})",
                 f"{metric} ({comparison.settings.aggregate})",
             )
-            plot = scatter(people, result.scores.tolist(), names, result.family, axes)
-            panels.append((metric, f"r = {number(result.system['pearson'])}", plot))
+            plot = scatter(people, row.scores.tolist(), names, row.family, axes)
+            panels.append((metric, f"r = {number(row.values['pearson'])}", plot))
         if panels:
             groups.append((_heading(view, answer.views), panels))
     note = ""

@@ -92,7 +92,7 @@ def level_sections(figures: Sequence[Figure]) -> dict[str, Markup]:
 
 def audit_section(answer: ComparisonWords) -> Markup | None:
     """Return the biases of the judges; None if none was compared."""
-    biases = answer.comparison.biases
+    biases = answer.comparison.at("bias")
     if not biases:
         return None
     rows = []
@@ -101,7 +101,7 @@ def audit_section(answer: ComparisonWords) -> Markup | None:
         cells = [Cell(row.human, ""), Cell(row.side, "")]
         cells.append(measure_cell(row.values["difference"], bounds))
         cells += (measure_cell(row.values[key]) for key in ("preferred", "people", "pairs"))
-        rows.append((answer.shown(row.label), cells))
+        rows.append((answer.shown(row.metric), cells))
     head = headings(["metric", "human", "bias for"], ["bias", "metric", "people", "pairs"])
     label = "Biases: preferences that people do not share"
     listed = [PageTable(label, "sortable metrics", head, rows, heading=label)]

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 from gecjury.core.wording import bare_p, number
 from gecjury.metaeval.audit import Audit
-from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
+from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.words import BESIDE, EXTENTS, FAMILY_NAMES, PROPER, ComparisonWords
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
+from gecjury.stats.preferences import SENTENCE_STATISTICS
 
 Heading = tuple[str, str]
 """The heading of a column and its CSS classes; `n` is for numbers, sorted descending first."""
@@ -202,21 +203,15 @@ def family_table(answer: ComparisonWords, view: str) -> PageTable:
     wanted = [("system", key) for key in (*SYSTEM_STATISTICS, "cluster")]
     wanted += [("sentence", key) for key in (*SENTENCE_STATISTICS, "cluster", "tied_share")]
     shown = [f for f in answer.figures if f.human == view and f.level in ("system", "sentence")]
-    present = {(figure.metric, figure.human) for figure in shown}
-    rows = {
-        place: result
-        for result in answer.comparison.results
-        if (place := (answer.shown(result.label), result.view)) in present
-    }
+    metrics = [f for f in answer.figures if f.human == view and f.family not in BESIDE]
+    seconds = {(f.metric, f.human): f for f in metrics if (f.level, f.statistic) == ("", "seconds")}
     more: dict[str, dict[tuple[str, str], Cell]] = {}
-    if any(row.missing for row in rows.values()):
-        more["missing"] = {key: measure_cell(row.missing) for key, row in rows.items()}
-    more["seconds"] = {
-        key: measure_cell(row.seconds or None, digits=1) for key, row in rows.items()
-    }
+    if any(figure.missing for figure in seconds.values()):
+        more["missing"] = {key: measure_cell(f.missing) for key, f in seconds.items()}
+    more["seconds"] = {key: measure_cell(f.value or None, digits=1) for key, f in seconds.items()}
     if spent := _judge_costs(answer.comparison.audits):
-        signatures = {key: row.signature for key, row in rows.items()}
-        more["cost"] = {key: Cell(spent[s]) for key, s in signatures.items() if s in spent}
+        costs = {key: spent[f.signature] for key, f in seconds.items() if f.signature in spent}
+        more["cost"] = {key: Cell(cost) for key, cost in costs.items()}
     return figure_table("Metrics by family", shown, wanted, more, ranked=True)
 
 

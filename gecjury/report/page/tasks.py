@@ -29,7 +29,6 @@ from gecjury.report.tasks import absences, best_first, task_document, tasks_verd
 from gecjury.report.words import VIEWS, ComparisonWords, Statement
 from gecjury.scoring.options import short_names
 from gecjury.stats.catalogue import statistic
-from gecjury.stats.figure import Figure
 
 _SHADES = 5
 _SECTIONS = {
@@ -92,17 +91,8 @@ def _called(benchmark: str) -> str:
 
 def _summary(compared: TaskComparison, names: dict[str, str]) -> Markup:
     title = "Average over the shared tasks"
-    figures = [
-        Figure(
-            metric=names.get(one.metric, one.metric),
-            family=one.family,
-            statistic="average",
-            value=one.shared,
-            low=(one.shared_ci95 or (math.nan, math.nan))[0],
-            high=(one.shared_ci95 or (math.nan, math.nan))[1],
-        )
-        for one in best_first(compared.averages)
-    ]
+    best = [compared.shared[place] for place in best_first(compared)]
+    figures = [replace(one, metric=names.get(one.metric, one.metric)) for one in best]
     words = "with intervals" if compared.tests else ""
     plots = [(title, words, intervals(figures, title))]
     cards = []
@@ -117,12 +107,11 @@ def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
     values = np.array([[cell.value for cell in row] for row in compared.cells])
     with np.errstate(all="ignore"):
         low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-    order = {one.metric: place for place, one in enumerate(compared.averages)}
     rows = []
-    for average in best_first(compared.averages):
-        row = compared.cells[order[average.metric]]
-        cells = [measure_cell(average.shared), Cell(f"{average.tasks}", "n")]
-        for column, cell in enumerate(row):
+    for place in best_first(compared):
+        average = compared.averages[place]
+        cells = [measure_cell(compared.shared[place].value), Cell(f"{average.n}", "n")]
+        for column, cell in enumerate(compared.cells[place]):
             if cell.state != "scored":
                 cells.append(Cell("n/a" if cell.state == "not applicable" else "missing", ""))
                 continue

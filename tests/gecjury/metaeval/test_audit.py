@@ -14,7 +14,6 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.audit import (
-    Bias,
     accuracy_with_invalid,
     judges_audits,
     measure_biases,
@@ -22,7 +21,7 @@ from gecjury.metaeval.audit import (
 )
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import MetaEvaluation
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.stats.choices import TieRule
 from gecjury.stats.resampling import Resampling
 
@@ -67,7 +66,7 @@ SCORES = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 3.0]])
 
 def biases(
     data: Benchmark, scores: FloatArray, settings: Settings = PLAIN, *models: str
-) -> dict[str, Bias]:
+) -> dict[str, AgreementRow]:
     table = sentence_table("m", data.corpus.names, scores)
     audit = {"members": [{"model": model} for model in models or ("mine",)], "rows": []}
     table = replace(table, statistics=replace(table.statistics, details={"audit": audit}))
@@ -233,9 +232,8 @@ def test_invalid_replies_count_as_wrong(
 ) -> None:
     study = MetaEvaluation(TOY, Settings(ties=ties))
     table = sentence_table("m", TOY.corpus.names, REPLIES)
-    (result,) = study.evaluate(table)
-    assert result.sentence is not None
-    assert result.sentence.accuracy == pytest.approx(accuracy)
+    _, result, _ = study.evaluate(table)
+    assert result.values["accuracy"] == pytest.approx(accuracy)
     assert accuracy_with_invalid(study, table, result, INVALID) == pytest.approx(with_invalid)
     # A pair that the judge was never asked about is still left out.
     elsewhere: list[dict[str, Any]] = [{"missing": [{"line": 2}]}, {}]
@@ -251,7 +249,8 @@ def test_an_audit_includes_the_agreement_with_people() -> None:
     (audit,) = judges_audits(
         study, [table, replace(plain, statistics=plain.statistics)], results, {}
     )
-    accuracy, ceiling = audit.humans["edit"]
-    assert (accuracy, audit.with_invalid) == (pytest.approx(2.5 / 3), {"edit": pytest.approx(0.5)})
-    assert np.isnan(ceiling)
+    found = audit.humans["edit"]
+    assert found["accuracy"] == pytest.approx(2.5 / 3)
+    assert found["with_invalid"] == pytest.approx(0.5)
+    assert np.isnan(found["ceiling"])
     assert audit.panel == {"ordinal": 0.4}

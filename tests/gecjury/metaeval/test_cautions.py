@@ -14,8 +14,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import cautions
 from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import MetaEvaluation, SystemAgreement
-from gecjury.stats.preferences import PreferenceAgreement
+from gecjury.metaeval.study import AgreementRow, MetaEvaluation
 from gecjury.stats.resampling import Resampling
 
 SAMPLE = load_benchmark("sample")
@@ -34,43 +33,34 @@ def study(systems: int = 12, *, sample: bool = False, scores: Any = None) -> Met
     return MetaEvaluation(benchmark)
 
 
-def result(name: str, r: float, accuracy: float, **more: Any) -> SystemAgreement:
+def result(name: str, r: float, accuracy: float, **more: Any) -> list[AgreementRow]:
+    """Return the rows of a metric over systems and over judged pairs."""
     systems = more.pop("systems", 12)
-    given = more.pop("scores", np.arange(systems))
-    pairs = PreferenceAgreement(
-        accuracy=accuracy,
-        kendall=2 * accuracy - 1,
-        agree=0,
-        disagree=0,
-        tied=round(1000 * more.pop("tied", 0.0)),
-        pairs=1000,
-        missing=0,
-        ties="half",
-    )
-    bounds = more.pop("bounds", None)
-    return SystemAgreement(
+    bounds, tied = more.pop("bounds", None), more.pop("tied", 0.0)
+    row = AgreementRow(
+        level="system",
         metric=name,
-        label=name,
         family="refbased",
+        human="edit",
+        values=dict.fromkeys(SYSTEM_STATISTICS, r),
         signature=f"{name}|v1",
-        view="edit",
-        scores=given.astype(float),
-        system=dict.fromkeys(SYSTEM_STATISTICS, r),
-        system_ci95=more.pop("ci95", {}),
-        sentence=pairs,
-        seconds=0.0,
         missing=more.pop("missing", 0),
-        sentence_ci95={"accuracy": bounds} if bounds else {},
+        intervals=more.pop("ci95", {}),
+        scores=more.pop("scores", np.arange(systems)).astype(float),
     )
+    values = {"accuracy": accuracy, "tied_share": tied, "pairs": 1000, "missing": 0}
+    bounded = {"accuracy": bounds} if bounds else {}
+    return [row, replace(row, level="sentence", values=values, intervals=bounded)]
 
 
-CHANCE = [replace(result("constant", NAN, 0.5), family="chance")]
+CHANCE = [replace(row, family="chance") for row in result("constant", NAN, 0.5)]
 BASIC = [result("gleu", 0.95, 0.66), result("errant", 0.90, 0.62)]
 
 
-def cautions_of(of: MetaEvaluation, *results: SystemAgreement, **more: Any) -> dict[str, str]:
+def cautions_of(of: MetaEvaluation, *results: list[AgreementRow], **more: Any) -> dict[str, str]:
     of = replace(of, settings=more.pop("settings", of.settings))
-    found = cautions(of, results, CHANCE, **more)
+    rows = [row for metric in results for row in metric]
+    found = cautions(of, rows, CHANCE, **more)
     assert len({each.heading for each in found}) == len(found)
     return {each.heading: each.text for each in found}
 

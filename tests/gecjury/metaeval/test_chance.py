@@ -28,7 +28,7 @@ def test_the_best_metric_is_rounded_to_the_levels_of_a_judge() -> None:
     good = sentence_table("mine", names, np.array([[0.9] * 3, [0.8] * 3, [0.1] * 3]), "refless")
     poor = sentence_table("poor", names, -good.sentences, "refless")
     study = MetaEvaluation(benchmark(), Settings(aggregate="mean"))
-    results = [study.evaluate(table)[0] for table in (judge, poor, good)]
+    results = [study.evaluate(table)[1] for table in (judge, poor, good)]
     (rounded,) = _rounded((judge, poor, good), results)
     assert rounded.signature.label == "mine (judge levels)"
     assert rounded.sentences.tolist() == [[5.0] * 3, [5.0] * 3, [1.0] * 3]

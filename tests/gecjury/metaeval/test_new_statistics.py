@@ -12,13 +12,12 @@ from tests.shell import python
 ADDED = """
 import sys
 from gecjury.stats import correlation
-from gecjury.stats.preferences import PreferenceAgreement
+from gecjury.stats import preferences
 
 # What a change of the two tables would do, before another module reads them.
 correlation.MEASURES["halved"] = lambda human, metric: correlation.pearsons(human, metric) / 2
-PreferenceAgreement.doubled = property(lambda agreement: 2 * agreement.accuracy)
-from gecjury.metaeval import result
-result.SENTENCE_STATISTICS = (*result.SENTENCE_STATISTICS, "doubled")
+preferences.PreferenceAgreement.doubled = property(lambda agreement: 2 * agreement.accuracy)
+preferences.SENTENCE_STATISTICS = (*preferences.SENTENCE_STATISTICS, "doubled")
 
 from gecjury.cli import main
 sys.exit(main(sys.argv[1:]))

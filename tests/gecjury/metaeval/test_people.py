@@ -71,7 +71,7 @@ def test_rankings_by_hand() -> None:
     assert people.values["spearman"] == pytest.approx(0.5)
     # The metric's 3, 2, 1 with those of the second: 2/√16; of the first: 7/√52.
     assert metric.values["pearson"] == pytest.approx((2 / 4 + 7 / np.sqrt(52)) / 2)
-    assert (people.values["annotators"], people.label, people.family) == (
+    assert (people.values["annotators"], people.metric, people.family) == (
         2,
         "two annotators",
         "humans",

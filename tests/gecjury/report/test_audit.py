@@ -50,7 +50,7 @@ def longest(data: Benchmark) -> FloatArray:
 def test_the_sentence_of_a_judge() -> None:
     data, _ = planted(1)
     comparison = compared(data, longest(data), DRAWN, members=[MEMBER])
-    edits, longer, _ = comparison.biases
+    edits, longer, _ = comparison.at("bias")
     # The longer correction always has one edit more, so both figures are from the same pairs.
     assert edits.intervals == longer.intervals
     low, high = (number(end) for end in longer.intervals["difference"])

@@ -40,22 +40,18 @@ class Case:
             sample=self.sample,
         )  # fmt: skip
         people = SimpleNamespace(accuracy=0.644, decided=519, perfect=0.768)
-        families = {f.metric: f.family for f in self.figures if f.family != "chance"}
+        twice = [
+            replace(figure, statistic="accuracy_there", value=self.doubly_judged[figure.metric])
+            for figure in self.figures
+            if self.doubly_judged and figure.statistic == "accuracy"
+        ]
         comparison = SimpleNamespace(
             benchmark=benchmark,
             views=("edit",),
             settings=Settings(resampling=Resampling(confidence=0.9, level=self.level)),
-            figures=lambda: list(self.figures),
+            figures=lambda: [*self.figures, *twice],
             uncertainty=SimpleNamespace(tests={"edit": self.tests}, differences=self.differences),
             annotators={"edit": SimpleNamespace(agreement=people)},
-            results=[
-                SimpleNamespace(
-                    label=metric, family=family, view="edit",
-                    doubly_judged=None if self.doubly_judged is None
-                    else SimpleNamespace(accuracy=self.doubly_judged[metric]),
-                )
-                for metric, family in families.items()
-            ],
         )  # fmt: skip
         return ComparisonWords(cast(Comparison, comparison))
 

@@ -91,9 +91,8 @@ def test_accuracies_equal_those_of_compare_if_no_score_is_missing() -> None:
         by_sentence=replace(table.by_sentence, score=np.full(table.sentences.shape, np.nan)),
     )
     agreed = agreements(study, [table, nothing], benchmark.view)
-    (result,) = study.evaluate(table)
-    assert result.sentence is not None
-    assert agreed.accuracies() == pytest.approx([result.sentence.accuracy, 0.5])
+    _, result, _ = study.evaluate(table)
+    assert agreed.accuracies() == pytest.approx([result.values["accuracy"], 0.5])
     assert agreed.missing.tolist() == [0, agreed.pairs.sum()]
 
 

@@ -20,10 +20,11 @@ def test_a_comparison_shows_its_main_table() -> None:
     assert title.startswith("SAMPLE, NOT EVIDENCE: 6 systems")
     assert heads.split() == ["metric", "family", "r", "cl", "sys", "sent", "acc", "cl", "sent"]
     # The best metric comes first, whatever the order in which the metrics were named.
-    by_value = sorted(result.comparison.results, key=lambda result: -result.system["pearson"])
+    rows = result.comparison.at("system")[:2]
+    by_value = sorted(rows, key=lambda row: -row.values["pearson"])
     for line, one in zip((first, second), by_value, strict=True):
-        assert line.split()[:2] == [one.label.partition(":")[0], "refbased"]
-        assert f"{one.system['pearson']:.3f}".removeprefix("0") + " [" in line
+        assert line.split()[:2] == [one.metric.partition(":")[0], "refbased"]
+        assert f"{one.values['pearson']:.3f}".removeprefix("0") + " [" in line
     assert repr(result) == "<Comparison on sample (edit): green, gleu:n=3>"
     page = result._repr_html_()
     assert page.startswith("<table><caption>SAMPLE, NOT EVIDENCE")

@@ -130,18 +130,19 @@ def test_every_metric_is_compared_with_the_verdicts() -> None:
     study = checked(benchmark(), [Many(), Verdict()], settings)
     found = compare_edits(study)
     assert found is not None
-    assert found.missing == 0
-    many, verdict = found.results
-    assert (many.label, many.credit) == ("toy", "leave-one-out")
+    many, verdict, *others = found.rows
+    chance, people = {row.metric: row.values for row in others[:-1]}, others[-1].values
+    assert many.missing == verdict.missing == 0
+    assert (many.metric, many.credit) == ("toy", "leave-one-out")
     # Y is split in the first source. X 3, X 1, X 1 against Y 0 in the second.
     values = many.values
     assert (values["auc"], values["cases"], values["valid"]) == (1.0, 4, 3)
-    assert (values["split"], many.threshold) == (1, "other-half")
-    assert (verdict.threshold, verdict.values["accuracy"]) == ("fixed", 1.0)
+    assert (values["split"], len(many.thresholds["accuracy"])) == (1, 2)
+    assert (verdict.thresholds["accuracy"], verdict.values["accuracy"]) == ((0.5,), 1.0)
     assert (found.edits, found.corrections, found.sources) == (5, 4, 3)
-    assert (found.ceiling.values["edits"], found.resamples) == (3, 20)
-    assert set(found.chance) == {"constant", "random", "same-edit"}
-    assert found.chance["constant"].values["auc"] == 0.5
+    assert (people["edits"], found.resamples) == (3, 20)
+    assert set(chance) == {"constant", "random", "same-edit"}
+    assert chance["constant"]["auc"] == 0.5
     assert "asked" in found.notes
     assert compare_edits(replace(study, edit_metrics=())) is None
 
@@ -151,9 +152,8 @@ def test_a_comparison_at_edit_level_alone_is_shown(tmp_path: Path) -> None:
     assert found.tables == ()
     many, verdict = document(ComparisonWords(found))["rows"]
     assert (many["human"], many["edit"]["credit"]) == ("edit", "leave-one-out")
-    assert set(many["edit_by_credit"]) == {"leave-one-out"}
     assert {"auc", "average_precision", "average_precision_invalid", "accuracy", "balanced",
-            "threshold", "ci95", "cases", "valid", "missing", "split", "ceiling_edits",
+            "ci95", "cases", "valid", "missing", "split", "ceiling_edits",
             } <= set(many["edit"])  # fmt: skip
     assert verdict["edit"]["accuracy"] == 1.0
     table = tables(found)[0]
@@ -242,5 +242,4 @@ def test_seeda_files(data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     again = json.loads(capsys.readouterr().out)
     for row in (*first["rows"], *again["rows"]):
         row["edit"].pop("seconds")
-        row.pop("edit_by_credit")
     assert again == first

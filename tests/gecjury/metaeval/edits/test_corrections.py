@@ -62,7 +62,6 @@ def test_every_metric_and_class_has_a_row() -> None:
     )
     table = load("changes").score_corpus(sample.corpus)
     found = compare_labels(study, [table])
-    assert found is not None
-    rows = {row.human: row.values for row in found.rows if row.label == "changes"}
+    rows = {row.human: row.values for row in found if row.metric == "changes"}
     wanted = label_agreements(labels, table.sentences, None)
     assert rows == {name: agreement for name, agreement, _ in wanted}

@@ -58,21 +58,22 @@ def test_each_benchmark_is_compared_as_if_it_were_alone() -> None:
     assert [task.name for task in together.tasks] == [
         "first:system", "first:sentence", "second:system", "second:sentence",
     ]  # fmt: skip
-    assert row[2].value == alone.results[0].system["pearson"]
-    sentence = alone.results[0].sentence
-    assert sentence is not None
-    assert row[3].value == sentence.accuracy
+    assert row[2].value == alone.at("system")[0].values["pearson"]
+    assert row[3].value == alone.at("sentence")[0].values["accuracy"]
 
 
 def test_the_average_is_the_mean_of_the_tasks() -> None:
     compared = trial([FIRST, SECOND]).compare()
     values = [cell.value for cell in compared.cells[0]]
-    average = compared.averages[0]
-    assert average.value == pytest.approx(sum(values) / 4)
-    assert average.shared == average.value
-    assert average.comparable
-    assert average.ci95 is not None
-    assert average.ci95[0] <= average.value <= average.ci95[1]
+    average, shared = compared.averages[0], compared.shared[0]
+    assert (average.value, average.n) == (pytest.approx(sum(values) / 4), 4)
+    assert shared.value == average.value
+    assert average.low <= average.value <= average.high
+    # Every number of the tables is a figure.
+    figures = [figure for figure in compared.figures() if figure.metric == average.metric]
+    assert [figure.statistic for figure in figures[:2]] == ["average", "shared"]
+    assert [figure.value for figure in figures[2:]] == values
+    assert [figure.task for figure in figures[2:]] == [task.name for task in compared.tasks]
 
 
 def test_weights_name_tasks_or_whole_benchmarks() -> None:
@@ -117,12 +118,12 @@ def test_a_benchmark_without_judgments_is_refused() -> None:
 def test_a_metric_that_lacks_references_is_not_applicable() -> None:
     compared = trial([FIRST, without_references(SECOND)], ("green", "changes", "gleu")).compare()
     green, changes, _ = compared.averages
+    shared = compared.shared[1]
     assert [cell.state for cell in compared.cells[0]] == ["scored"] * 2 + ["not applicable"] * 2
-    assert (green.tasks, green.comparable) == (2, False)
-    assert changes.comparable
+    assert (green.n, changes.n) == (2, 4)
     # Ranked by the two tasks that all metrics have; tested over the tasks that a pair shares.
     first = np.mean([cell.value for cell in compared.cells[1][:2]])
-    assert changes.shared == pytest.approx(first)
+    assert shared.value == pytest.approx(first)
     assert {test.tasks for test in compared.tests} == {2}
     assert not compared.incomplete
     (line,) = absences(compared)
@@ -145,7 +146,7 @@ def test_a_metric_that_fails_on_one_benchmark_is_missing_there() -> None:
     assert [cell.state for cell in compared.cells[2]] == ["scored"] * 2 + ["missing"] * 2
     assert "no such text" in compared.cells[2][3].reason
     assert compared.incomplete
-    assert compared.averages[0].tasks == 4
+    assert compared.averages[0].n == 4
 
 
 def test_benchmarks_that_share_sources_are_drawn_together() -> None:

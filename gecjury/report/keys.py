@@ -1,0 +1,36 @@
+"""The keys of JSON documents: one table of the fields that are read, so that no rename hides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+KEYS: Mapping[str, str] = {
+    "settings": "aggregate seed ties",
+    "resampling": "over resamples confidence permutations level",
+    "ceiling": "accuracy decided with_ties pairs perfect",
+    "test": "level test statistic metrics values p adjusted clusters permutations=resamples",
+    "difference": "level human statistic first second difference ci95",
+    "labels": "true false others counts",
+    # What figures are about, by level.
+    "metric": "metric family signature human",
+    "annotators": "human metric family",
+    "rating": "human=aspect metric family",
+    "segment": "human metric family",
+    "label": "human=bad metric family",
+    "bias": "human side systems metric family",
+    "window": "metric human systems",
+    # Several benchmarks.
+    "task": "name=task benchmark human level statistic group weight",
+    "cell": "value ci95 state",
+    "average": "metric family value=average interval=ci95",
+    "shared": "value=shared interval=shared_ci95 cluster",
+    "pair": "first second tasks difference ci95 p adjusted",
+}
+"""By kind of object, the fields that a document has: `field`, or `field=key` under another key."""
+
+
+def keyed(kind: str, value: object) -> dict[str, Any]:
+    """Return the fields of an object that its kind has in `KEYS`, by their keys."""
+    pairs = (name.partition("=") for name in KEYS[kind].split())
+    return {key or field: getattr(value, field) for field, _, key in pairs}
