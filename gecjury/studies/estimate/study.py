@@ -101,7 +101,7 @@ class Estimate(Study):
             shown.append(self._difference_table(pairs, len(tables)))
         return Result(
             tuple(shown),
-            facts,
+            self._facts(work, labels),
             tuple(notes),
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
@@ -109,6 +109,10 @@ class Estimate(Study):
             verdict=tuple(verdict),
             numbers=tuple(figures),
         )
+
+    def _facts(self, work: Work, labels: Labels) -> dict[str, Any]:
+        about = {"inputs": work.inputs, "labels": labels.origin, "label": labels.kind}
+        return {**about, "draw": self.draw, "confidence": self.confidence, "seed": self.seed}
 
     def html(self, result: Result) -> str:
         """Return the estimates as one page, with a plot for each metric."""
