@@ -206,13 +206,14 @@ def _entries(
     bounded = {(figure.level, figure.statistic) for figure in figures if figure.interval}
     for group in grouped((f for f in figures if f.level in levels), ("level", *ABOUT)):
         level = group[0].level
+        # People may have no draws; otherwise an undefined interval is `null`.
+        drawn = group[0].family != "humans" or any(figure.interval for figure in group)
         own = {f.statistic: f for f in group if not f.statistic.endswith("_there")}
         entry: dict[str, Any] = {key: figure.value for key, figure in own.items()}
         entry["ci95"] = {
             key: (figure.low, figure.high)
             for key, figure in own.items()
-            # People may have no draws; an undefined interval is `null`.
-            if (level, key) in bounded and (figure.interval or figure.family != "humans")
+            if drawn and (level, key) in bounded
         }
         if level in ("system", "sentence"):
             entry["cluster"] = group[0].cluster
