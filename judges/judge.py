@@ -17,7 +17,7 @@ from __future__ import annotations
 import statistics
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
@@ -190,12 +190,16 @@ class Judge(Asker, Generic[T, ItemT]):
             extra["context"] = fingerprint(read_lines(self.context))[:8]
         return extra | (extraction_parts(language) if self.shows_edits else {})
 
-    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
+    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """Return requests, tokens and cost of what no stored reply answers yet."""
         return self.plan_of(lambda model: self.questions(corpus, model, runtime), runtime)
 
     def verdicts(
-        self, items: Sequence[ItemT], language: Language, runtime: Runtime
+        self,
+        items: Sequence[ItemT],
+        language: Language,
+        runtime: Runtime,
+        keep: Callable[[ItemT, T], object] | None = None,
     ) -> tuple[list[list[float]], Statistics]:
         """Ask every model of the panel, and combine the scores that their answers mean.
 
@@ -203,6 +207,7 @@ class Judge(Asker, Generic[T, ItemT]):
             items: items whose corrections are scored.
             language: language of the texts.
             runtime: concurrency, caches, progress, budget.
+            keep: called with every answer and the item that it is about.
 
         Returns:
             For each item the score of each correction, NaN where the panel has none, and statistics
@@ -219,7 +224,11 @@ class Judge(Asker, Generic[T, ItemT]):
             found = ((q, asked.answers[q.request.key].verdict) for q in questions)
             answered = [(q, verdict) for q, verdict in found if not isinstance(verdict, Failure)]
             of_items = [items[question.set] for question, _ in answered]
-            scores = self.scores_of([verdict for _, verdict in answered], of_items, runtime)
+            answers = [verdict for _, verdict in answered]
+            if keep is not None:
+                for item, answer in zip(of_items, answers, strict=True):
+                    keep(item, answer)
+            scores = self.scores_of(answers, of_items, runtime)
             scored = [(q, of_q) for (q, _), of_q in zip(answered, scores, strict=True)]
             by_model.append(mean_scores(scored, sizes))
             audit = audit_of(model, questions, asked, rows, runtime, time.perf_counter() - start)

@@ -50,6 +50,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "llm-e": ("kobayashi-etal-2024-large",),
     "llm-s": ("kobayashi-etal-2024-large",),
     "m2": ("dahlmeier-ng-2012-better",),
+    "post-edit": ("ostling-etal-2025-llm", "rozovskaya-roth-2021-good"),
     "pt-errant": (*_PT, "bryant-etal-2017-automatic"),
     "pt-m2": (*_PT, "dahlmeier-ng-2012-better"),
     "scores": _OWN,

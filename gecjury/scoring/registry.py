@@ -77,6 +77,7 @@ METRICS: Mapping[str, str] = {
     "llm-e": "gecjury.judges.llm:LLME",
     "llm-s": "gecjury.judges.llm:LLMS",
     "m2": "gecjury.refbased.m2.metric:M2",
+    "post-edit": "gecjury.judges.post_edit:PostEdit",
     "pt-errant": "gecjury.refbased.pt_errant:PTERRANT",
     "pt-m2": "gecjury.refbased.pt_m2:PTM2",
     "scores": "gecjury.scoring.given_scores:GivenScores",

@@ -28,6 +28,7 @@ from gecjury.judges.replies.reply import (
     read_choice,
     read_score,
     read_scores,
+    read_text,
     read_validity,
     target_key,
 )
@@ -68,12 +69,14 @@ class AnswerForm(Generic[T]):
         fields: JSON schema of the value under each key.
         typical: a typical answer, from which the length of other answers is estimated.
         read: returns the answer in a reply's text.
+        room: characters by which an answer may be longer than the typical one.
         reasoned: whether a reason precedes the answer; see `with_reason`.
     """
 
     fields: Mapping[str, Mapping[str, Any]]
     typical: Mapping[str, Any]
     read: _ReadObject[T]
+    room: int = field(default=0, kw_only=True)
     reasoned: bool = field(default=False, kw_only=True)
 
     @functools.cached_property
@@ -89,7 +92,7 @@ class AnswerForm(Generic[T]):
     @property
     def longer(self) -> int:
         """Characters by which an answer may be longer than the typical one."""
-        return REASON_CHARACTERS - len(_TYPICAL_REASON) if self.reasoned else 0
+        return self.room + (REASON_CHARACTERS - len(_TYPICAL_REASON) if self.reasoned else 0)
 
     def with_reason(self) -> Self:
         """Return the form of the same answer with the reason for it as its first key."""
@@ -164,6 +167,8 @@ VALIDITY = ScoreForm(
     {(1.0,): True, (0.0,): False},
 )
 """The validity of an edit."""
+TEXT = AnswerForm[str]({"text": {"type": "string"}}, {"text": ""}, read_text)
+"""A text."""
 
 
 @functools.cache

@@ -112,7 +112,7 @@ def without_reasoning(text: str, *, quoting: bool = False) -> str | None:
 
 FailureKind = Literal[
     "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",
-    "out-of-range", "conflict", "not-a-choice", "malformed", "too-long",
+    "out-of-range", "conflict", "not-a-choice", "malformed", "too-long", "other-text",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -299,6 +299,17 @@ def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
     reason = values[0] if isinstance(values, list) else ""
     line = " ".join(reason.split()) if isinstance(reason, str) else ""
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def read_text(text: str, *, reasoned: bool = False) -> str | Failure:
+    """Read the text of a reply such as `{"text": "He goes home ."}`."""
+    del reasoned  # the text may quote anything, as a reason may
+    values = _find(text, lambda record: _values(record, "text"), reasoned=True)
+    if isinstance(values, Failure):
+        return values
+    if any(value != values[0] for value in values):
+        return Failure("conflict", "two texts differ")
+    return values[0] if isinstance(values[0], str) else Failure("malformed", "not a text")
 
 
 _CHOICES = {"a": (1, 0), "correction a": (1, 0), "b": (0, 1), "correction b": (0, 1),
