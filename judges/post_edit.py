@@ -234,7 +234,7 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
         for name, version in corpus.systems.items():
             lines = zip(seen, version.lines, written.systems[name].lines, strict=True)
             for (row, source, shown, reference, context), output, text in lines:
-                texts = shown, text, reference
+                texts = shown, _plain(text), reference
                 draft = Draft(row, source, output, texts, context, corpus.language)
                 if output.strip():
                     drafts.setdefault(draft.key, draft)
@@ -327,7 +327,7 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
         Raises:
             InputError: a file is missing or has another number of lines; names it.
         """
-        folder, found = Path(self.file or ""), {}
+        folder, found = self.file or "", {}
         files = {system_name(path): path for path in _files(folder)}
         for name, output in corpus.systems.items():
             if name not in files:
@@ -394,23 +394,23 @@ def _metric(by: str) -> Scorer | None:
     return metric
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: str) -> list[Path]:
     """Return the files of a folder of post-edits.
 
     Raises:
         InputError: there is no such folder.
     """
-    if not folder.is_dir():
+    if not folder or not Path(folder).is_dir():
         raise InputError(
             f"post-edit: file={folder}: no such folder; expected one with a file SYSTEM.txt for "
             "every system"
         )
-    return [path for path in sorted(folder.iterdir()) if path.is_file()]
+    return [path for path in sorted(Path(folder).iterdir()) if path.is_file()]
 
 
 def _digest(folder: str) -> str:
     """Return a digest of the names and contents of the files of a folder."""
-    parts = [f"{path.name} {file_digest(path)}" for path in _files(Path(folder))]
+    parts = [f"{path.name} {file_digest(path)}" for path in _files(folder)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 

@@ -124,7 +124,7 @@ def _print_prompt(metric: str) -> int:
     if not isinstance(scorer, Judge):
         raise OptionError(
             f"{scorer.name} does not ask a model; name a judge: llm-s, llm-e, edit-verdict, "
-            "post-edit"
+            "post-edit, dsgram"
         )
     # The file as it is packaged, whatever the options change.
     wording = replace(scorer, prompt=None).wording()

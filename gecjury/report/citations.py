@@ -69,7 +69,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "tmu-gfm-test": _SOME,
     "swedish-oestling": ("ostling-etal-2024-evaluation",),
     "sottana": ("sottana-etal-2023-evaluation",),
-    "dsgram": ("xie-etal-2025-dsgram",),
+    "dsgram": ("xie-etal-2025-dsgram",),  # the metric, too
     "autojqe": _JAPANESE,
     "autojqe-test": _JAPANESE,
     "cgec-zh": ("wang-revisitcgec",),

@@ -64,6 +64,7 @@ METRICS: Mapping[str, str] = {
     "changes": "gecjury.refless.changes:Changes",
     "cleme": "gecjury.refbased.cleme.metric:CLEME",
     "cleme2": "gecjury.refbased.cleme.metric:CLEME2",
+    "dsgram": "gecjury.judges.dsgram:DSGram",
     "edit-verdict": "gecjury.judges.edit_verdict:EditVerdict",
     "errant": "gecjury.refbased.errant:ERRANT",
     "fluency": "gecjury.refless.fluency:Fluency",

@@ -22,6 +22,8 @@ from gecjury.judges.asking.store import Identity, StoreDamage, stored_lines
 from gecjury.judges.own_wording import kept_own
 from gecjury.judges.replies.forms import (
     CHOICE,
+    GRADED,
+    GRADED_WEIGHED,
     SCORE,
     TEXT,
     VALIDITY,
@@ -31,7 +33,7 @@ from gecjury.judges.replies.forms import (
 from gecjury.judges.replies.reply import Failure, Verdict, read_reason
 from gecjury.prompts import Prompt, packaged
 
-Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict", "post-edit"]
+Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict", "post-edit", "grades"]
 
 # The places for texts in a prompt determine its protocol.
 _PLACES: Mapping[Protocol, tuple[str, ...]] = {
@@ -40,6 +42,7 @@ _PLACES: Mapping[Protocol, tuple[str, ...]] = {
     "edit-verdict": ("target", "edit"),
     "pointwise": ("target",),
     "post-edit": ("output",),
+    "grades": ("correction",),
 }
 _FORMS: Mapping[Protocol, ScoreForm] = {
     "pairwise": CHOICE,
@@ -66,7 +69,7 @@ class JudgedTexts:
         context: previous and next sentence, empty at the edge of a document; None without any.
         corrections: the correction at each position of the prompt.
         shown: the corrections with the marks of edits, as the model saw them.
-        protocol: `listwise`, `pointwise`, `pairwise`, `edit-verdict` or `post-edit`.
+        protocol: `listwise`, `pointwise`, `pairwise`, `edit-verdict`, `post-edit` or `grades`.
         criterion: the sentence of the criterion; empty without one.
         edit: for `edit-verdict`, the edit that was judged, as `[old→new]`.
         language: English name of the language, if the prompt names it; empty for English.
@@ -108,8 +111,8 @@ class JudgedItem(JudgedTexts):
 def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedItem]:
     """Read the verdicts of a store, or of an exported file of several stores.
 
-    Memory grows by one key per question. Post-edits, replies that could not be read, damaged lines
-    and further verdicts on the same question are skipped.
+    Memory grows by one key per question. Post-edits, grades, replies that could not be read,
+    damaged lines and further verdicts on the same question are skipped.
 
     Args:
         prompts: wordings that are not packaged.
@@ -249,16 +252,20 @@ def unmarked(text: str) -> str:
 
 
 def verdict_of(record: Mapping[str, Any], judged: JudgedTexts) -> Verdict | str:
-    """Return the verdict or the text in a reply."""
-    parts = record["parts"]
+    """Return the verdict or the text in a reply; for grades, which are no scores, no text."""
+    parts, reply = record["parts"], Reply.from_json(record["reply"])
     if judged.protocol == "post-edit":
-        return read_reply(TEXT.read_plain, Reply.from_json(record["reply"]))
+        return read_reply(TEXT.read_plain, reply)
+    if judged.protocol == "grades":
+        graded = GRADED if parts["prompt"].startswith("dsgram-grades.") else GRADED_WEIGHED
+        grades = read_reply(graded.read_plain, reply)
+        return grades if isinstance(grades, Failure) else ""
     form = _FORMS.get(judged.protocol) or scores_form(len(judged.shown))
     if any(part.startswith("reason.") for part in parts["prompt"].split("+")[1:]):
         form = form.with_reason()
     read = form.read_expected if parts["sampling"].get("logprobs") else form.read_plain
     try:
-        return read_reply(read, Reply.from_json(record["reply"]))
+        return read_reply(read, reply)
     except OptionError:
         return Failure("malformed", "token probabilities were asked for, and there are none")
 

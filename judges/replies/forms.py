@@ -19,6 +19,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from gecjury.core.errors import OptionError
 from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.replies.reply import (
+    GRADES,
+    IMPORTANCE,
     REASON,
     REASON_CHARACTERS,
     Failure,
@@ -26,6 +28,7 @@ from gecjury.judges.replies.reply import (
     Verdict,
     answer_text,
     read_choice,
+    read_grades,
     read_score,
     read_scores,
     read_text,
@@ -169,6 +172,16 @@ VALIDITY = ScoreForm(
 """The validity of an edit."""
 TEXT = AnswerForm[str]({"text": {"type": "string"}}, {"text": ""}, read_text)
 """A text."""
+_TEN = {"type": "integer", "enum": [*range(1, 11)]}
+_ROW = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
+GRADED = AnswerForm[list[float]](dict.fromkeys(GRADES, _TEN), dict.fromkeys(GRADES, 8), read_grades)
+"""Three grades from 1 to 10."""
+GRADED_WEIGHED = AnswerForm[list[float]](
+    {**GRADED.fields, IMPORTANCE: {**_ROW, "items": _ROW}},
+    {**GRADED.typical, IMPORTANCE: [[1, 2, 3], [0.5, 1, 2], [0.333, 0.5, 1]]},
+    functools.partial(read_grades, matrix=True),
+)
+"""Three grades, and a matrix of their importance."""
 
 
 @functools.cache

@@ -263,6 +263,7 @@ def test_other_files_are_refused(folder: Path, corpus: Corpus, tmp_path: Path) -
     (folder / "b.txt").unlink()
     refused(r"no post-edits of b; expected a file b.txt beside a and c", file=str(folder))
     refused(r"no such folder; expected one with a file SYSTEM.txt", file=str(tmp_path / "x"))
+    refused(r"post-edit: file=: no such folder", file="")
     with pytest.raises(OptionError, match="file= and model= cannot be combined"):
         load("post-edit", file=str(folder), model="m")
 
