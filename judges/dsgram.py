@@ -57,6 +57,7 @@ class DSGram(Judge[list[float], GradedOutput], SentenceMean, ReadsText, HasParts
     paper: ClassVar[str] = "Xie et al. 2025"
     wording_name: ClassVar[str] = "dsgram"
     part_names: ClassVar[tuple[str, ...]] = GRADES
+    compared: ClassVar[int | None] = _COUNT
 
     weights: str = "asked"
 

@@ -74,6 +74,8 @@ class Judge(Asker, Generic[T, ItemT]):
     """True if prompts show edits, which depend on the tagger."""
     checks: ClassVar[tuple[Check, ...]] = ("repeat_agreement",)
     """What the audit says of the scores."""
+    compared: ClassVar[int | None] = None
+    """How many of an item's numbers models of a panel should agree on; None for all."""
 
     context: str = "corpus"
     panel: Literal["mean", "median", "majority"] = "mean"
@@ -238,7 +240,8 @@ class Judge(Asker, Generic[T, ItemT]):
             [combine(said, self.panel) for said in zip(*means, strict=True)]
             for means in zip(*by_model, strict=True)
         ]
-        merged, notes = merge_audits(audits, by_model)
+        agreed = [[numbers[: self.compared] for numbers in means] for means in by_model]
+        merged, notes = merge_audits(audits, agreed)
         notes = (*notes, *taught, *self.server_notes, *self._wording_notes(language))
         return combined, Statistics(np.empty(0), None, {"audit": merged}, notes)
 

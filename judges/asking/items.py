@@ -30,7 +30,7 @@ from gecjury.judges.replies.forms import (
     ScoreForm,
     scores_form,
 )
-from gecjury.judges.replies.reply import Failure, Verdict, read_reason
+from gecjury.judges.replies.reply import IMPORTANCE, Failure, Verdict, read_reason
 from gecjury.prompts import Prompt, packaged
 
 Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict", "post-edit", "grades"]
@@ -257,8 +257,8 @@ def verdict_of(record: Mapping[str, Any], judged: JudgedTexts) -> Verdict | str:
     if judged.protocol == "post-edit":
         return read_reply(TEXT.read_plain, reply)
     if judged.protocol == "grades":
-        graded = GRADED if parts["prompt"].startswith("dsgram-grades.") else GRADED_WEIGHED
-        grades = read_reply(graded.read_plain, reply)
+        weighed = f'"{IMPORTANCE}"' in question_of(parts["messages"])
+        grades = read_reply((GRADED_WEIGHED if weighed else GRADED).read_plain, reply)
         return grades if isinstance(grades, Failure) else ""
     form = _FORMS.get(judged.protocol) or scores_form(len(judged.shown))
     if any(part.startswith("reason.") for part in parts["prompt"].split("+")[1:]):

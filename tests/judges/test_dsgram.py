@@ -87,6 +87,17 @@ def test_fixed_weights_need_no_matrix(model: FakeModel, corpus: Corpus) -> None:
     assert len(model.attempts) == 6
 
 
+def test_a_panel_averages_grades_and_weights(model: FakeModel, corpus: Corpus) -> None:
+    model.say = lambda attempt: Reply(
+        reply(CONSISTENT) if attempt.request.model == "m1" else reply(ONES, 4, 5, 3)
+    )
+    table = model.score("dsgram", corpus, model="m1+m2", base_url="http://j.example/v1")
+    weights = np.array([0.5 + 1 / 3, 0.3 + 1 / 3, 0.2 + 1 / 3]) / 2
+    assert table.sentences == pytest.approx(np.full((3, 3), weights @ [7, 5, 2]))
+    # Three grades of each of six outputs.
+    assert table.statistics.details["audit"]["panel"]["corrections"] == 18
+
+
 @pytest.mark.parametrize("weights", ["", "1", "1+2", "1+2+3+4", "a+b+c", "nan+1+1", "-1+1+1",
                                      "0+0+0", "inf+1+1"])  # fmt: skip
 def test_other_weights_are_refused(weights: str) -> None:
