@@ -30,7 +30,7 @@ _LISTED = 100
 # Failures that are counted separately; all others are replies that cannot be read.
 _TOLD_APART = ("refused", "truncated", TOO_LONG)
 # Failures whose details are our own words.
-_IN_OUR_WORDS = ("empty", "truncated")
+_IN_OUR_WORDS = ("empty", "truncated", "other-text")
 _LEVELS: tuple[Literal["ordinal", "interval"], ...] = ("ordinal", "interval")
 # Characters per token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8

@@ -17,7 +17,7 @@ from __future__ import annotations
 import statistics
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar
@@ -74,6 +74,8 @@ class Judge(Asker, Generic[T, ItemT]):
     """True if prompts show edits, which depend on the tagger."""
     checks: ClassVar[tuple[Check, ...]] = ("repeat_agreement",)
     """What the audit says of the scores."""
+    compared: ClassVar[int | None] = None
+    """How many of an item's numbers models of a panel should agree on; None for all."""
 
     context: str = "corpus"
     panel: Literal["mean", "median", "majority"] = "mean"
@@ -190,12 +192,16 @@ class Judge(Asker, Generic[T, ItemT]):
             extra["context"] = fingerprint(read_lines(self.context))[:8]
         return extra | (extraction_parts(language) if self.shows_edits else {})
 
-    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
+    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """Return requests, tokens and cost of what no stored reply answers yet."""
         return self.plan_of(lambda model: self.questions(corpus, model, runtime), runtime)
 
     def verdicts(
-        self, items: Sequence[ItemT], language: Language, runtime: Runtime
+        self,
+        items: Sequence[ItemT],
+        language: Language,
+        runtime: Runtime,
+        keep: Callable[[ItemT, T], object] | None = None,
     ) -> tuple[list[list[float]], Statistics]:
         """Ask every model of the panel, and combine the scores that their answers mean.
 
@@ -203,6 +209,7 @@ class Judge(Asker, Generic[T, ItemT]):
             items: items whose corrections are scored.
             language: language of the texts.
             runtime: concurrency, caches, progress, budget.
+            keep: called with every answer and the item that it is about.
 
         Returns:
             For each item the score of each correction, NaN where the panel has none, and statistics
@@ -219,7 +226,11 @@ class Judge(Asker, Generic[T, ItemT]):
             found = ((q, asked.answers[q.request.key].verdict) for q in questions)
             answered = [(q, verdict) for q, verdict in found if not isinstance(verdict, Failure)]
             of_items = [items[question.set] for question, _ in answered]
-            scores = self.scores_of([verdict for _, verdict in answered], of_items, runtime)
+            answers = [verdict for _, verdict in answered]
+            if keep is not None:
+                for item, answer in zip(of_items, answers, strict=True):
+                    keep(item, answer)
+            scores = self.scores_of(answers, of_items, runtime)
             scored = [(q, of_q) for (q, _), of_q in zip(answered, scores, strict=True)]
             by_model.append(mean_scores(scored, sizes))
             audit = audit_of(model, questions, asked, rows, runtime, time.perf_counter() - start)
@@ -229,7 +240,8 @@ class Judge(Asker, Generic[T, ItemT]):
             [combine(said, self.panel) for said in zip(*means, strict=True)]
             for means in zip(*by_model, strict=True)
         ]
-        merged, notes = merge_audits(audits, by_model)
+        agreed = [[numbers[: self.compared] for numbers in means] for means in by_model]
+        merged, notes = merge_audits(audits, agreed)
         notes = (*notes, *taught, *self.server_notes, *self._wording_notes(language))
         return combined, Statistics(np.empty(0), None, {"audit": merged}, notes)
 

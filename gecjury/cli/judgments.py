@@ -123,7 +123,8 @@ def _print_prompt(metric: str) -> int:
     scorer = load(metric)
     if not isinstance(scorer, Judge):
         raise OptionError(
-            f"{scorer.name} does not ask a model; name a judge: llm-s, llm-e, edit-verdict"
+            f"{scorer.name} does not ask a model; name a judge: llm-s, llm-e, edit-verdict, "
+            "post-edit, dsgram"
         )
     # The file as it is packaged, whatever the options change.
     wording = replace(scorer, prompt=None).wording()

@@ -50,6 +50,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "llm-e": ("kobayashi-etal-2024-large",),
     "llm-s": ("kobayashi-etal-2024-large",),
     "m2": ("dahlmeier-ng-2012-better",),
+    "post-edit": ("ostling-etal-2025-llm", "rozovskaya-roth-2021-good"),
     "pt-errant": (*_PT, "bryant-etal-2017-automatic"),
     "pt-m2": (*_PT, "dahlmeier-ng-2012-better"),
     "scores": _OWN,
@@ -68,7 +69,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "tmu-gfm-test": _SOME,
     "swedish-oestling": ("ostling-etal-2024-evaluation",),
     "sottana": ("sottana-etal-2023-evaluation",),
-    "dsgram": ("xie-etal-2025-dsgram",),
+    "dsgram": ("xie-etal-2025-dsgram",),  # the metric, too
     "autojqe": _JAPANESE,
     "autojqe-test": _JAPANESE,
     "cgec-zh": ("wang-revisitcgec",),

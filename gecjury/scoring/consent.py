@@ -18,7 +18,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.textfiles import lies_in, user_path
 from gecjury.core.wording import listed
 from gecjury.scoring.abilities import NamesMetrics
-from gecjury.scoring.options import is_own_file, nested, parse, split_name
+from gecjury.scoring.options import is_own_file, metric_options, nested, parse, split_name
 from gecjury.scoring.registry import load, metric_names, scorer_class
 
 _OWN_TAGGERS = ("embedded", "cherrant", "none")
@@ -76,7 +76,8 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Consent]:
         yield Consent(f"runs the code of {name.rpartition(':')[0]}", who=text)
         return
     kind = scorer_class(name)
-    judge = kind.family == "judges" and not issubclass(kind, NamesMetrics)
+    # A judge's replies may be in files, which are read and not sent.
+    judge = "backend" in metric_options(kind) and "file" not in options
     backends = options.get("backend", "openai").split("+")
     # On a server, a model's name is no file.
     paths = {k for k in options if k != "model" or "vllm" in backends or not judge}
@@ -106,15 +107,13 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Consent]:
     tagger = options.get("tagger", "none")
     if tagger not in _OWN_TAGGERS:
         yield Consent(f"runs the installed package {tagger.removeprefix('spacy:')}", who=text)
-    if judge:
-        return
-    for value in near.values():
+    for value in () if judge else near.values():
         if value.startswith(("http://", "https://")):
             yield Consent(f"names the server {public_address(value)}", value, text)
     if issubclass(kind, NamesMetrics):
         for member, folder in kind.named_metrics(near, home):
             yield from _powers(member, folder, options.get("base_url") or base_url)
-    else:
+    elif not judge:
         # Loaded with the defaults, which the file need not name; a folder elsewhere replaces one.
         replaced = [getattr(kind, key, "") for key, _ in outside]
         for model in load(name, **near).loaded_models:

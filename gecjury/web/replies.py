@@ -75,6 +75,10 @@ def _corrections(reply: Any) -> list[dict[str, Any]]:
                 "best": score == top and reply.scores.count(top) < len(reply.scores),
             }
         )
+    if reply.written:
+        output, edited = judged.corrections[0], reply.written
+        parts, changed = _parts(output, edited), output.split() != edited.split()
+        rows.append({**rows[0], "name": "→", "parts": parts, "changed": changed, "score": ""})
     return rows
 
 

@@ -20,11 +20,20 @@ from gecjury.judges.asking.ask import read_reply
 from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.asking.store import Identity, StoreDamage, stored_lines
 from gecjury.judges.own_wording import kept_own
-from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, scores_form
-from gecjury.judges.replies.reply import Failure, Verdict, read_reason
+from gecjury.judges.replies.forms import (
+    CHOICE,
+    GRADED,
+    GRADED_WEIGHED,
+    SCORE,
+    TEXT,
+    VALIDITY,
+    ScoreForm,
+    scores_form,
+)
+from gecjury.judges.replies.reply import IMPORTANCE, Failure, Verdict, read_reason
 from gecjury.prompts import Prompt, packaged
 
-Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict"]
+Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict", "post-edit", "grades"]
 
 # The places for texts in a prompt determine its protocol.
 _PLACES: Mapping[Protocol, tuple[str, ...]] = {
@@ -32,8 +41,14 @@ _PLACES: Mapping[Protocol, tuple[str, ...]] = {
     "pairwise": ("first", "second"),
     "edit-verdict": ("target", "edit"),
     "pointwise": ("target",),
+    "post-edit": ("output",),
+    "grades": ("correction",),
 }
-_FORMS = {"pairwise": CHOICE, "pointwise": SCORE, "edit-verdict": VALIDITY}
+_FORMS: Mapping[Protocol, ScoreForm] = {
+    "pairwise": CHOICE,
+    "pointwise": SCORE,
+    "edit-verdict": VALIDITY,
+}
 # An edit as `gecjury.judges.showing.marked` shows it. No blank follows its first bracket or
 # precedes its last one, which distinguishes them from brackets in the text itself.
 _MARK = re.compile(
@@ -54,7 +69,7 @@ class JudgedTexts:
         context: previous and next sentence, empty at the edge of a document; None without any.
         corrections: the correction at each position of the prompt.
         shown: the corrections with the marks of edits, as the model saw them.
-        protocol: `listwise`, `pointwise`, `pairwise` or `edit-verdict`.
+        protocol: `listwise`, `pointwise`, `pairwise`, `edit-verdict`, `post-edit` or `grades`.
         criterion: the sentence of the criterion; empty without one.
         edit: for `edit-verdict`, the edit that was judged, as `[old→new]`.
         language: English name of the language, if the prompt names it; empty for English.
@@ -96,8 +111,8 @@ class JudgedItem(JudgedTexts):
 def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedItem]:
     """Read the verdicts of a store, or of an exported file of several stores.
 
-    Memory grows by one key per question. Replies that could not be read, damaged lines and further
-    verdicts on the same question are skipped.
+    Memory grows by one key per question. Post-edits, grades, replies that could not be read,
+    damaged lines and further verdicts on the same question are skipped.
 
     Args:
         prompts: wordings that are not packaged.
@@ -120,7 +135,7 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
             raise InputError(f"{path}, line {line.line}: {error}") from None
         verdict = verdict_of(line.record, judged)
         key = line.record["key"]
-        if isinstance(verdict, Failure) or key in seen:
+        if isinstance(verdict, Failure | str) or key in seen:
             continue
         seen.add(key)
         yield JudgedItem(
@@ -172,7 +187,7 @@ class Wordings:
             )
         values = wording.unrender(question_of(parts["messages"]))
         protocol = protocol_of(wording)
-        if protocol is None or "context" not in values:
+        if protocol is None or ("context" not in values and protocol != "post-edit"):
             raise ValueError(f"the wording {name} has no place for context and corrections")
         if protocol == "listwise":
             shown = tuple(values["targets"].split("\n"))
@@ -180,7 +195,7 @@ class Wordings:
             shown = tuple(values[place] for place in _PLACES[protocol] if place != "edit")
         # A wording that shows edits explains their arrow, or its subject does.
         marked = ARROW in wording.text + values.get("subject", "")
-        lines = values["context"].split("\n")
+        lines = values.get("context", "").split("\n")
         if len(lines) not in (1, 3):
             raise ValueError(f"expected one or three lines of context, not {len(lines)}")
         return JudgedTexts(
@@ -236,15 +251,21 @@ def unmarked(text: str) -> str:
     return text if plain == text else " ".join(plain.split())
 
 
-def verdict_of(record: Mapping[str, Any], judged: JudgedTexts) -> Verdict:
-    """Return the verdict in a reply."""
-    parts = record["parts"]
+def verdict_of(record: Mapping[str, Any], judged: JudgedTexts) -> Verdict | str:
+    """Return the verdict or the text in a reply; for grades, which are no scores, no text."""
+    parts, reply = record["parts"], Reply.from_json(record["reply"])
+    if judged.protocol == "post-edit":
+        return read_reply(TEXT.read_plain, reply)
+    if judged.protocol == "grades":
+        weighed = f'"{IMPORTANCE}"' in question_of(parts["messages"])
+        grades = read_reply((GRADED_WEIGHED if weighed else GRADED).read_plain, reply)
+        return grades if isinstance(grades, Failure) else ""
     form = _FORMS.get(judged.protocol) or scores_form(len(judged.shown))
     if any(part.startswith("reason.") for part in parts["prompt"].split("+")[1:]):
         form = form.with_reason()
     read = form.read_expected if parts["sampling"].get("logprobs") else form.read_plain
     try:
-        return read_reply(read, Reply.from_json(record["reply"]))
+        return read_reply(read, reply)
     except OptionError:
         return Failure("malformed", "token probabilities were asked for, and there are none")
 
@@ -265,6 +286,7 @@ class ReviewedReply:
         answer: the reply as it is.
         reason: the reason in the reply; empty without one.
         scores: one per correction; empty if the reply could not be read.
+        written: the post-edit in the reply; empty without one.
         failure: why it could not be read: kind and detail; empty otherwise.
     """
 
@@ -277,6 +299,7 @@ class ReviewedReply:
     answer: str
     reason: str
     scores: tuple[float, ...] = ()
+    written: str = ""
     failure: str = ""
 
 
@@ -341,13 +364,15 @@ def _reviewed(file: str, line: int, record: Mapping[str, Any], wordings: Wording
         judged = wordings.judged(record)
     except ValueError as error:
         # The wording is the user's own and was not kept: only the whole message can be shown.
-        verdict: Verdict = read_reply(lambda _: [], Reply.from_json(record["reply"]))
-        failure = verdict.kind if isinstance(verdict, Failure) else ""
+        unread = read_reply(lambda _: "", Reply.from_json(record["reply"]))
+        failure = unread.kind if isinstance(unread, Failure) else ""
         return ReviewedReply(**told, problem=str(error), failure=failure)
     verdict = verdict_of(record, judged)
     scores: tuple[float, ...] = ()
     if isinstance(verdict, Failure):
         told["failure"] = ": ".join(filter(None, (verdict.kind, verdict.detail)))
+    elif isinstance(verdict, str):
+        told["written"] = verdict
     else:
         scores = tuple(verdict)
     return ReviewedReply(**told, judged=judged, scores=scores)

@@ -19,6 +19,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from gecjury.core.errors import OptionError
 from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.replies.reply import (
+    GRADES,
+    IMPORTANCE,
     REASON,
     REASON_CHARACTERS,
     Failure,
@@ -26,8 +28,10 @@ from gecjury.judges.replies.reply import (
     Verdict,
     answer_text,
     read_choice,
+    read_grades,
     read_score,
     read_scores,
+    read_text,
     read_validity,
     target_key,
 )
@@ -68,12 +72,14 @@ class AnswerForm(Generic[T]):
         fields: JSON schema of the value under each key.
         typical: a typical answer, from which the length of other answers is estimated.
         read: returns the answer in a reply's text.
+        room: characters by which an answer may be longer than the typical one.
         reasoned: whether a reason precedes the answer; see `with_reason`.
     """
 
     fields: Mapping[str, Mapping[str, Any]]
     typical: Mapping[str, Any]
     read: _ReadObject[T]
+    room: int = field(default=0, kw_only=True)
     reasoned: bool = field(default=False, kw_only=True)
 
     @functools.cached_property
@@ -89,7 +95,7 @@ class AnswerForm(Generic[T]):
     @property
     def longer(self) -> int:
         """Characters by which an answer may be longer than the typical one."""
-        return REASON_CHARACTERS - len(_TYPICAL_REASON) if self.reasoned else 0
+        return self.room + (REASON_CHARACTERS - len(_TYPICAL_REASON) if self.reasoned else 0)
 
     def with_reason(self) -> Self:
         """Return the form of the same answer with the reason for it as its first key."""
@@ -164,6 +170,18 @@ VALIDITY = ScoreForm(
     {(1.0,): True, (0.0,): False},
 )
 """The validity of an edit."""
+TEXT = AnswerForm[str]({"text": {"type": "string"}}, {"text": ""}, read_text)
+"""A text."""
+_TEN = {"type": "integer", "enum": [*range(1, 11)]}
+_ROW = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
+GRADED = AnswerForm[list[float]](dict.fromkeys(GRADES, _TEN), dict.fromkeys(GRADES, 8), read_grades)
+"""Three grades from 1 to 10."""
+GRADED_WEIGHED = AnswerForm[list[float]](
+    {**GRADED.fields, IMPORTANCE: {**_ROW, "items": _ROW}},
+    {**GRADED.typical, IMPORTANCE: [[1, 2, 3], [0.5, 1, 2], [0.333, 0.5, 1]]},
+    functools.partial(read_grades, matrix=True),
+)
+"""Three grades, and a matrix of their importance."""
 
 
 @functools.cache

@@ -28,7 +28,7 @@ _STRINGS = {
     "'": re.compile(r"'(?:[^'\\]|\\.)*+'", re.DOTALL),
 }
 _BARE = re.compile(r"[^\s,:{}\[\]\"'`]+")
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _DEEPEST = 10  # levels of objects and lists that a reply may nest
 # How often each character of a long text may be read, on average, and how many of any text: a
@@ -176,7 +176,9 @@ class _JSONReader:
         if match is None:
             raise _Cut
         self.at = match.end()
-        return _ESCAPED.sub(lambda escape: _ESCAPE.get(escape[1], escape[1]), match[0][1:-1])
+        text = _ESCAPED.sub(_unescaped, match[0][1:-1])
+        # Two escapes may be the halves of one character.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
     def _bare(self) -> str:
         match = _BARE.match(self.text, self.at)
@@ -185,6 +187,10 @@ class _JSONReader:
         self._spend(match.end() - self.at)
         self.at = match.end()
         return match[0]
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else _ESCAPE.get(escape[2], escape[2])
 
 
 def _read_word(word: str) -> str | float | int | bool | None:

@@ -15,6 +15,7 @@ depend on the model. What stands between the marks is never an answer, whatever 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ def without_reasoning(text: str, *, quoting: bool = False) -> str | None:
 
 FailureKind = Literal[
     "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",
-    "out-of-range", "conflict", "not-a-choice", "malformed", "too-long",
+    "out-of-range", "conflict", "not-a-choice", "malformed", "too-long", "other-text",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -126,7 +127,7 @@ REASON = "reason"
 REASON_CHARACTERS = 300
 """The maximum length of a reason, both requested and shown."""
 
-_NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:/\s*5(?:\.0)?\s*)?(?:points?\s*)?")
+_NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:/\s*(?P<most>5|10)(?:\.0)?\s*)?(?:points?\s*)?")
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ def ignores_schema(request: Request, reply: Reply) -> bool | None:
     return not has_form(reply.text, request.schema)
 
 
-_TYPES: Mapping[str, type] = {"boolean": bool, "integer": int, "string": str}
+_TYPES: Mapping[str, type] = {"array": list, "boolean": bool, "integer": int, "string": str}
 
 
 def has_form(text: str, schema: Mapping[str, Any]) -> bool:
@@ -290,6 +291,75 @@ def read_score(text: str, *, reasoned: bool = False) -> Verdict:
     return score if isinstance(score, Failure) else [score]
 
 
+GRADES = ("meaning", "edit_level", "fluency")
+"""The keys of the grades of DSGram."""
+IMPORTANCE = "importance"
+"""The key of the matrix that says how many times as important each grade is as each other."""
+_HIGHEST_GRADE = 10
+_MOST_IMPORTANT = 9
+_ROUNDING = 0.1  # of the product of a number of two digits and its inverse, such as 7 and 0.14
+_FRACTION = re.compile(r"\s*(\d{1,3})\s*/\s*(\d{1,3})\s*")
+
+
+def read_grades(text: str, *, matrix: bool = False, reasoned: bool = False) -> Verdict:
+    """Read the grades of a reply, 1 to 10 each.
+
+    Args:
+        text: the reply.
+        matrix: whether the nine numbers of a matrix follow; one that is not positive and reciprocal
+            is a failure.
+        reasoned: a reason was asked for; see the module.
+    """
+    keys = (*GRADES, *([IMPORTANCE] if matrix else []))
+
+    def wanted(record: Mapping[str, list[Value]]) -> list[list[Value]] | None:
+        found = [_values(record, key) or [] for key in keys]
+        return found if all(found) else None
+
+    found = _find(text, wanted, reasoned)
+    if isinstance(found, Failure):
+        return found
+    numbers: list[float] = []
+    for key, values in zip(GRADES, found, strict=False):
+        grade = _agreed(values, key, _HIGHEST_GRADE)
+        if isinstance(grade, Failure):
+            return grade
+        numbers.append(grade)
+    if matrix:
+        ratios = _ratios(found[-1])
+        if isinstance(ratios, Failure):
+            return ratios
+        numbers += ratios
+    return numbers
+
+
+def _ratios(values: Sequence[Value]) -> Verdict:
+    """Return the numbers of a matrix, row by row."""
+    if any(value != values[0] for value in values):
+        return Failure("conflict", "two matrices differ")
+    size = len(GRADES)
+    matrix = values[0]
+    rows = [row for row in matrix if isinstance(row, list)] if isinstance(matrix, list) else []
+    if len(rows) != size or any(len(row) != size for row in rows):
+        return Failure("malformed", f"{IMPORTANCE} is no matrix of {size} rows and columns")
+    ratios = [_ratio(value) for row in rows for value in row]
+    if not all(1 / (_MOST_IMPORTANT + 1) <= ratio <= _MOST_IMPORTANT for ratio in ratios):
+        return Failure("malformed", f"{IMPORTANCE} has numbers other than 1/9 to 9")
+    inverses = [ratios[row + size * column] for row in range(size) for column in range(size)]
+    if any(abs(a * b - 1) > _ROUNDING for a, b in zip(ratios, inverses, strict=True)):
+        return Failure("malformed", f"{IMPORTANCE} has numbers that are not inverse")
+    return ratios
+
+
+def _ratio(value: Value) -> float:
+    """Return a number, or a fraction such as `1/3`; NaN for anything else."""
+    if isinstance(value, str) and (fraction := _FRACTION.fullmatch(value)):
+        return int(fraction[1]) / (int(fraction[2]) or math.nan)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return math.nan
+    return float(min(max(value, 0.0), 1e9))  # an integer may be too large for a float
+
+
 def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
     """Return the reason in a reply, cut to `most` characters; empty if it has none."""
     # Most stores contain no reasons, and a page reads a hundred thousand replies.
@@ -299,6 +369,17 @@ def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
     reason = values[0] if isinstance(values, list) else ""
     line = " ".join(reason.split()) if isinstance(reason, str) else ""
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def read_text(text: str, *, reasoned: bool = False) -> str | Failure:
+    """Read the text of a reply such as `{"text": "He goes home ."}`."""
+    del reasoned  # the text may quote anything, as a reason may
+    values = _find(text, lambda record: _values(record, "text"), reasoned=True)
+    if isinstance(values, Failure):
+        return values
+    if any(value != values[0] for value in values):
+        return Failure("conflict", "two texts differ")
+    return values[0] if isinstance(values[0], str) else Failure("malformed", "not a text")
 
 
 _CHOICES = {"a": (1, 0), "correction a": (1, 0), "b": (0, 1), "correction b": (0, 1),
@@ -401,9 +482,9 @@ def _values(record: Mapping[str, list[Value]], key: str) -> list[Value] | None:
     ] or None
 
 
-def _agreed(values: Sequence[Value], what: str) -> float | Failure:
-    """Return the score on which all values at a key agree."""
-    numbers = [_number(value) for value in values]
+def _agreed(values: Sequence[Value], what: str, most: int = 5) -> float | Failure:
+    """Return the score from 1 to `most` on which all values at a key agree."""
+    numbers = [_number(value, most) for value in values]
     for number in numbers:
         if isinstance(number, Failure):
             return Failure(number.kind, f"{what}: {number.detail}")
@@ -412,10 +493,10 @@ def _agreed(values: Sequence[Value], what: str) -> float | Failure:
     return numbers[0]
 
 
-def _number(value: Value) -> float | Failure:
+def _number(value: Value, most: int) -> float | Failure:
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value)
-        if match is None:
+        if match is None or match["most"] not in (None, str(most)):
             return Failure("not-a-number", repr(value)[:60])
         number = float(match[1])
     elif isinstance(value, bool) or not isinstance(value, int | float):
@@ -423,6 +504,6 @@ def _number(value: Value) -> float | Failure:
     else:
         # An integer may be too large for a float.
         number = float(min(max(value, -1e300), 1e300))
-    if not 1 <= number <= 5:
-        return Failure("out-of-range", f"{number:g}, expected 1 to 5")
+    if not 1 <= number <= most:
+        return Failure("out-of-range", f"{number:g}, expected 1 to {most}")
     return number

@@ -80,6 +80,7 @@ PUT_IN = (
     (r"\$Q\b", "backend=vllm,model=qwen2.5-coder-0.5b-instruct"),  # a variable of the shell
     (r"^(analyse (?!edits).*)", r"\1 -m uot-errant"),
     (r"^(compare seeda .*)file=(mine.tsv|scores,metric=some)", r"\1file=seeda.tsv"),
+    (r"file=scores/post-edit-KEY", "file=."),
     (r"file=scores,", "file=stored-scores,"),
     (r"^(tune uot-errant:encoder=embedded)", r"\1,lambda1=0.5:1:0.5,lambda2=lambda1"),
     (r"encoder=embedded", "encoder=tiny-encoder"),
@@ -88,7 +89,10 @@ PUT_IN = (
     (r"-m impara(?!\S)", "-m impara:model=my-impara"),
     (r"(-m |\+)fluency(?!\S)", r"\1fluency:model=tiny-lm"),
     (r"judgments show smollm2-135m-instruct", f"judgments show {SAMPLE_REPLIES}"),
-    (r"^((?!judgments ).*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
+    (
+        r"^((?!judgments ).*\b(llm-[se]|edit-verdict|post-edit(?!:file)|dsgram)\b.*)",
+        r"\1 --dry-run",
+    ),
     (r"^(compare (?!.*--statistic).*)", r"\1 --resample none"),
     (r"^(compare .*--statistic.*)", r"\1 --resamples 20"),
     (r"^(attack seeda(?!.*--attack).*)", r"\1 --attack generic"),

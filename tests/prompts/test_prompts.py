@@ -120,7 +120,7 @@ def test_rendering_is_strict(values: dict[str, str]) -> None:
 
 def test_every_packaged_prompt_has_the_placeholders_that_its_head_declares() -> None:
     files = sorted((Path(__file__).parents[2] / "prompts").glob("*.txt"))
-    assert len(files) == 19
+    assert len(files) == 27
     for file in files:
         name, _, version = file.name.removesuffix(".txt").rpartition(".v")
         prompt = read(name, int(version))
