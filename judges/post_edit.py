@@ -32,8 +32,7 @@ from gecjury.judges.replies.reply import Failure, read_text
 from gecjury.judges.showing import Context, nonce, one_line, read_contexts
 from gecjury.prompts import Prompt
 from gecjury.scoring.abilities import NamesMetrics, asks
-from gecjury.scoring.options import inner_metric
-from gecjury.scoring.registry import load
+from gecjury.scoring.registry import inner_metric, load
 from gecjury.scoring.scorer import MeanScorer, Scorer, setting
 from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.scoring.signature import Signature, file_digest

@@ -21,8 +21,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits, overlapping_edits
 from gecjury.scoring.abilities import EditJudge, HasParts, NamesMetrics, ReadsEdits, RunsReferences
 from gecjury.scoring.by_edit import EditCase
-from gecjury.scoring.options import inner_metric
-from gecjury.scoring.registry import load
+from gecjury.scoring.registry import inner_metric, load
 from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.scoring.signature import Setting, Signature, file_digest

@@ -81,14 +81,6 @@ def nested(value: str) -> str | None:
     return f"{name}:{rest[:-1]}" if name and bracket and rest.endswith("]") else None
 
 
-def inner_metric(value: str) -> str | None:
-    """Return the metric that a value names, with or without brackets; None for another value."""
-    from gecjury.scoring.registry import metric_names
-
-    plain = value in metric_names() or is_own_file(value)
-    return value if plain else nested(value)
-
-
 def short_names(labels: Iterable[str]) -> dict[str, str]:
     """Return the shortest names that still distinguish metrics, by label.
 

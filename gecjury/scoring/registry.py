@@ -47,7 +47,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import user_path
 from gecjury.core.wording import EscapedStderr
 from gecjury.corpus.corpus import Corpus
-from gecjury.scoring.options import is_own_file, metric_options, parse
+from gecjury.scoring.options import is_own_file, metric_options, nested, parse
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_code
@@ -132,6 +132,12 @@ def _package(point: EntryPoint) -> str:
 def metric_names() -> list[str]:
     """Return the names of all metrics: ours, then those of other packages, broken ones too."""
     return [*METRICS, *outside_metrics().metrics]
+
+
+def inner_metric(value: str) -> str | None:
+    """Return the metric that a value names, with or without brackets; None for another value."""
+    plain = value in metric_names() or is_own_file(value)
+    return value if plain else nested(value)
 
 
 def origin(name: str) -> str:

@@ -93,7 +93,6 @@ class Estimate(Study):
             figures += [figure for one in (*estimates, *gaps) for figure in one.figures(*metric)]
             notes += remarks
         notes = list(dict.fromkeys([*notes, *(n for t in tables for n in t.statistics.notes)]))
-        facts = {"inputs": work.inputs, "labels": labels.origin, "label": labels.kind}
         title = f"Estimates from few labels{work.named}"
         columns, about = self._columns(labels, len(tables)), [str(t.signature) for t in tables]
         shown = [Table(columns, systems, title, [*notes, *about], "rows")]
@@ -101,7 +100,7 @@ class Estimate(Study):
             shown.append(self._difference_table(pairs, len(tables)))
         return Result(
             tuple(shown),
-            self._facts(work, labels),
+            {"inputs": work.inputs, "labels": labels.origin, "label": labels.kind},
             tuple(notes),
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
@@ -109,10 +108,6 @@ class Estimate(Study):
             verdict=tuple(verdict),
             numbers=tuple(figures),
         )
-
-    def _facts(self, work: Work, labels: Labels) -> dict[str, Any]:
-        about = {"inputs": work.inputs, "labels": labels.origin, "label": labels.kind}
-        return {**about, "draw": self.draw, "confidence": self.confidence, "seed": self.seed}
 
     def html(self, result: Result) -> str:
         """Return the estimates as one page, with a plot for each metric."""
