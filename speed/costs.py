@@ -38,7 +38,7 @@ SENTENCES, QUICK_SENTENCES = 1_000, 20
 BEFORE, BEFORE_TAGGED = 2, 300  # other sentences that are scored before
 EVERY = 4  # Networks score every fourth sentence, once,
 ROUNDS = 3  # and other metrics all of them, three times.
-JUDGES, MODEL = ("llm-s", "llm-e", "edit-verdict"), "gpt-6-luna"
+JUDGES, MODEL = ("llm-s", "llm-e", "edit-verdict", "dsgram", "post-edit"), "gpt-6-luna"
 
 _BASE = {
     "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,

@@ -57,7 +57,7 @@ def test_by_hand() -> None:
 
 
 def test_gold_edits_are_required() -> None:
-    with pytest.raises(InputError, match="--m2 FILE"):
+    with pytest.raises(InputError, match="m2=FILE"):
         load("m2").score(["a"], {"mine": ["a"]}, [["a"]])
 
 

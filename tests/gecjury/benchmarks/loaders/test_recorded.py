@@ -211,7 +211,7 @@ def test_recorded_judges_are_compared_per_aspect_without_any_metric(tmp_path: Pa
     comparison = compare(made, [], Settings(resampling=Resampling(over="none")))
     (row,) = [row for row in comparison.rows() if row["family"] == "judges"]
     assert row["metric"] == "GPT-4 (recorded 2023)"
-    found = {one.human: one.values for one in comparison.ratings if one.family == "judges"}
+    found = {one.human: one.values for one in comparison.at("rating") if one.family == "judges"}
     # Its grades of meaning are people's; those of grammaticality never differ.
     assert found["meaning"]["pearson"] == pytest.approx(1)
     assert found["meaning"]["system_pearson"] > 0.99
