@@ -14,7 +14,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.nets.bundle import bundle_identity, bundle_models, open_bundle
-from gecjury.refless.nets.language import english_model_notes, fluencies
+from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import Meteor, words_of_any
 from gecjury.refless.some import WeighedAspects, distinct_pairs
 from gecjury.scoring.scorer import setting
@@ -90,7 +90,8 @@ class Asano(WeighedAspects):
             low, high = bundle.manifest.scale
             values[..., 0] = ((rated - low) / (high - low))[rows]
         if self.beta:
-            values[..., 1] = fluencies(self.language_model, texts, runtime, self.dtype)[text_of]
+            means = mean_log_probabilities(self.language_model, texts, runtime, self.dtype)
+            values[..., 1] = np.nan_to_num(1 / (1 - means))[text_of]
             notes = [*notes, *english_model_notes(self.language_model, corpus)]
         if self.gamma:
             english = corpus.language.code == "en"

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import LoadRequest
-from gecjury.benchmarks.data_folder import DataFile, DataFolder
+from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.benchmarks.manifest import DataFile
 from gecjury.benchmarks.table import benchmark_info
 from gecjury.corpus.languages.language import Language, language_of
 

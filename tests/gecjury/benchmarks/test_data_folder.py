@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.benchmarks import data_folder as fetch
-from gecjury.benchmarks.data_folder import (
+from gecjury.benchmarks.data_folder import DataFolder, Unreachable, open_data
+from gecjury.benchmarks.manifest import (
+    BASE_URL,
+    DATASETS,
+    INDEX,
     DataFile,
-    DataFolder,
-    Unreachable,
     dataset_files,
     manifest,
-    open_data,
 )
 from gecjury.core.errors import DataError, OptionError
 
@@ -281,7 +281,7 @@ def test_the_argument_precedes_the_variable_and_the_variable_the_cache(
 
 
 def test_the_base_url_may_be_a_mirror(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    assert open_data().base_url == fetch.BASE_URL
+    assert open_data().base_url == BASE_URL
     monkeypatch.setenv("GECJURY_DATA_URL", "https://mirror.example/raw/")
     row = DataFile("p", "o/r", "c", "a+b c", "0", 1, "")
     assert row.url(open_data().base_url) == "https://mirror.example/raw/o/r/c/a%2Bb%20c"
@@ -289,11 +289,12 @@ def test_the_base_url_may_be_a_mirror(monkeypatch: pytest.MonkeyPatch, cache: Pa
 
 def test_the_package_table_is_complete() -> None:
     files = manifest()
-    assert len(files) == 868
-    assert all(len(file.sha256) == 64 and len(file.commit) == 40 for file in files.values())
+    assert len(files) == 868 + 8
+    assert all(len(file.sha256) == 64 for file in files.values())
+    assert all(len(file.commit) == 40 for file in files.values() if file.repo != INDEX)
     assert [f.path for f in files.values() if not f.upstream_path] == [
         "ud/en_ewt/en_ewt-ud-train.conllu"
     ]
-    assert all(dataset_files(name) for name in fetch.DATASETS)
+    assert all(dataset_files(name) for name in DATASETS)
     with pytest.raises(OptionError, match=r"unknown data set .* did you mean seeda"):
         dataset_files("seda")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.benchmarks.data_folder import dataset_files, manifest
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.manifest import dataset_files, manifest
 from gecjury.cli import command_parser, data
 from gecjury.cli.parsers import CommandParser
 from gecjury.core.errors import DataError, OptionError, OutputError
@@ -71,6 +71,7 @@ def test_list_shows_data_sets_and_where_they_are(
     assert rows["seeda"]["files"] == 637 + 12 + 10
     assert rows["seeda"]["found"] == "missing"
     assert rows["sample"]["found"] == "package"
+    assert (rows["mpnet"]["kind"], rows["smollm2"]["files"]) == ("model", 1)
     assert rows["jfleg"]["licence"] == "CC BY-NC-SA 4.0"
 
 

@@ -9,12 +9,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from gecjury import load
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError
 from gecjury.core.runtime import Runtime
 from gecjury.models import checkpoints
-from gecjury.models.checkpoints import cached_tokenizer, resolve
+from gecjury.models.checkpoints import cached_tokenizer, resolve, weights_identity
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import (
     cut_length,
@@ -385,3 +387,63 @@ def test_a_pipe_among_the_files_is_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"tokenizer\.json: is a pipe or a device; .* again"):
         resolve(str(folder))
     assert cached_tokenizer(str(folder)) is None
+
+
+def gguf_file(path: Path) -> None:
+    """Write a random Llama of one layer × 32 that reads bytes."""
+    gguf = pytest.importorskip("gguf")
+    path.parent.mkdir(parents=True)
+    writer, rng = gguf.GGUFWriter(path, "llama"), np.random.default_rng(0)
+    tokens = [*"abcdefghijklmnopqrstuvwxyz", "Ġ", "ab", "<s>"]
+    for name, value in (
+        ("block_count", 1), ("context_length", 64), ("embedding_length", 32),
+        ("feed_forward_length", 64), ("head_count", 4), ("head_count_kv", 4),
+        ("layer_norm_rms_eps", 1e-5), ("rope_freq_base", 1e4), ("vocab_size", len(tokens)),
+        ("tokenizer_model", "gpt2"), ("token_list", tokens), ("token_merges", ["a b"]),
+        ("bos_token_id", 28), ("eos_token_id", 28),
+    ):  # fmt: skip
+        getattr(writer, f"add_{name}")(value)
+    square = ("attn_q", "attn_k", "attn_v", "attn_output")
+    shapes = {"token_embd": (len(tokens), 32), "output_norm": (32,)}
+    shapes |= {f"blk.0.{name}": (32, 32) for name in square}
+    shapes |= {"blk.0.ffn_gate": (64, 32), "blk.0.ffn_up": (64, 32), "blk.0.ffn_down": (32, 64)}
+    shapes |= {"blk.0.attn_norm": (32,), "blk.0.ffn_norm": (32,)}
+    for name, shape in shapes.items():
+        writer.add_tensor(f"{name}.weight", rng.normal(size=shape).astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_a_fetched_gguf_file_is_a_language_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GECJURY_DATA", str(tmp_path))
+    gguf_file(tmp_path / "models" / "me" / "tiny" / "a.gguf")
+    checkpoint = resolve("me/tiny", packaged=False)
+    assert checkpoint.identity.startswith("tiny@")
+    assert len(weights_identity("me/tiny")) == 16
+    scorer = load("fluency", model="me/tiny")
+    scores = scorer.score(["ab c"], {"x": ["ab c"], "y": [""]}).sentences
+    assert 0 < scores[0, 0] < 1
+    assert scores[1, 0] == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_what_a_gguf_file_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.gguf").write_bytes(b"GGUF")
+    checkpoint = resolve(str(tmp_path))
+    monkeypatch.setattr("gecjury.models.networks.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"a.gguf: .* package gguf, .*\[gguf\]"):
+        read_config(checkpoint)
+    (tmp_path / "b.gguf").touch()
+    with pytest.raises(InputError, match=r"a.gguf, b.gguf; expected one GGUF file"):
+        resolve(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", checkpoints.INDEXED)
+def test_the_error_of_an_unreachable_hub_names_the_package_index(name: str) -> None:
+    error = checkpoints._hub_error(name, None, False, OSError("no network"))
+    assert f"package index: gecjury data fetch {checkpoints.INDEXED[name]}; " in str(error)
+    assert "data fetch" not in str(checkpoints._hub_error("me/other", None, False, OSError()))

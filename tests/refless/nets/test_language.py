@@ -13,7 +13,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.tokens import in_language
-from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
+from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities, surprises
 from gecjury.refless.similarity import Meteor
 from tests import tiny
 
@@ -40,6 +40,36 @@ def test_log_probabilities_are_those_of_the_plain_model(model: str) -> None:
             expected = -float(network(ids, labels=ids).loss)
         assert value == pytest.approx(expected, abs=2e-6)
     assert np.isnan(found[3])
+
+
+def test_fluency_by_hand(model: str) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    words = AutoTokenizer.from_pretrained(model)
+    network = AutoModelForCausalLM.from_pretrained(model).eval()
+
+    def expected(text: str, firsts: list[int]) -> float:
+        ids = words(words.bos_token + text)["input_ids"]
+        with torch.inference_mode():
+            likely = network(torch.tensor([ids])).logits[0].log_softmax(1)
+        whole = sum(float(likely[n, x]) for n, x in enumerate(ids[1:]))
+        alone = sum(float(likely[0, ids[place]]) for place in firsts)
+        return -(whole - 0.4 * alone) / len(firsts) ** 0.5
+
+    # The second `the` begins no new word, and `hut` is h ##u ##t. Places count the start as 0.
+    texts = {"the cat likes the hut": [1, 2, 3, 5], "a": [1], "dogs": [1, 2]}
+    found = surprises(model, [*texts, ""], RUNTIME)
+    values = [expected(text, firsts) for text, firsts in texts.items()]
+    assert found[:3] == pytest.approx(values, abs=1e-4)
+    assert np.isposinf(found[3])
+    corpus = Corpus(("a",) * 4, {"x": Version((*texts, ""))})
+    table = load("fluency", model=model).score_corpus(corpus, RUNTIME)
+    scores = [*np.exp(-np.maximum(values, 0) / 10), 0]
+    assert table.sentences[0] == pytest.approx(scores, abs=1e-5)
+    # Alone, in another batch and beside other sentences, a score is the same.
+    for text, score in zip(texts, found, strict=False):
+        assert surprises(model, [text], RUNTIME)[0] == pytest.approx(score, abs=1e-4)
 
 
 def test_scribendi_by_its_rules(model: str) -> None:
@@ -76,8 +106,6 @@ def test_asano_by_hand(model: str, tmp_path: Path) -> None:
     likely = mean_log_probabilities(model, lines, RUNTIME)
     fluency = 1 / (1 - likely)
     meaning = np.array([Meteor().score(s, h) for s, h in zip(sources, lines, strict=True)])
-    alone = load("fluency", model=model).score_corpus(corpus, RUNTIME)
-    assert alone.sentences[0] == pytest.approx(fluency, abs=1e-6)
     scorer = load("asano", language_model=model, alpha=0, beta=0.75, gamma=0.25)
     table = scorer.score_corpus(corpus, RUNTIME)
     assert table.sentences[0] == pytest.approx(0.75 * fluency + 0.25 * meaning, abs=1e-6)
