@@ -59,9 +59,10 @@ test-gpu:
 # What docs/reference/security.md promises, with the oldest packages that pyproject.toml allows: uv reads the
 # lower bounds there. Without the extra `embedded`, whose own packages want newer ones, and without
 # Ray. Several GB, since this torch comes with CUDA's libraries. The oldest transformers doubts the
-# times of files if two epochs end within a second.
+# times of files if two epochs end within a second. Its triton imports setuptools of 2022, whose own
+# distutils cannot be found once tests have looked for modules: Python's is used.
 test-minimum: $(VENV)-minimum/.ready
-	$(VENV)-minimum/bin/python -m pytest -m security \
+	SETUPTOOLS_USE_DISTUTILS=stdlib $(VENV)-minimum/bin/python -m pytest -m security \
 		-W ignore::DeprecationWarning -W ignore::FutureWarning \
 		-W 'ignore:mtime may not be reliable'
 
