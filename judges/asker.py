@@ -1,4 +1,4 @@
-"""Asking language models: which, where and how; what is asked is the business of a judge."""
+"""Asking language models: which model, on which server, and how. Judges say what is asked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gecjury.scoring.signature import Setting
 
 @dataclass(frozen=True)
 class Asker(Scorer):
-    """Base of metrics that ask language models; it has no idea what is asked.
+    """Base of metrics that ask language models; subclasses say what is asked.
 
     Attributes:
         backend: `openai` (also for any server that speaks its protocol) or `vllm`.
@@ -48,7 +48,7 @@ class Asker(Scorer):
 
     asks: ClassVar[bool] = True
     shared: ClassVar[str] = "how models are asked (the same for all judges)"
-    """What its options have in common, which all judges share."""
+    """The heading of its options in listings."""
     connect: ClassVar[Connect] = staticmethod(connect)
 
     backend: str = "openai"
@@ -75,7 +75,7 @@ class Asker(Scorer):
 
     @property
     def weighted(self) -> bool:
-        """Whether answers are weighted by the probabilities of their tokens."""
+        """True if answers are weighted by the probabilities of their tokens."""
         return False
 
     def models(self) -> tuple[Model, ...]:

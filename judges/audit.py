@@ -24,7 +24,7 @@ ScoredQuestion = tuple[Question[Any], Sequence[float]]
 """A question with the score at each position."""
 
 Check = Literal["flips", "repeat_agreement", "histogram", "positions"]
-"""What an audit can say of the scores of a model."""
+"""A check of the scores of a model in an audit."""
 
 _LISTED = 100
 # Failures that are counted separately; all others are replies that cannot be read.

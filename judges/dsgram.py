@@ -13,6 +13,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.wording import single_spaced
 from gecjury.corpus.corpus import Corpus
 from gecjury.judges.judge import Judge
 from gecjury.judges.posing import Sheet, render_fenced
@@ -90,7 +91,9 @@ class DSGram(Judge[list[float], GradedOutput], SentenceMean, ReadsText, HasParts
         """Return every output of a source, those that differ in blanks only once."""
         contexts = read_contexts(self.context, corpus)
         outputs = {
-            (row, _plain(text)): GradedOutput(row, corpus.sources[row], _plain(text), contexts[row])
+            (row, single_spaced(text)): GradedOutput(
+                row, corpus.sources[row], single_spaced(text), contexts[row]
+            )
             for version in corpus.systems.values()
             for row, text in enumerate(version.lines)
         }
@@ -122,12 +125,12 @@ class DSGram(Judge[list[float], GradedOutput], SentenceMean, ReadsText, HasParts
         """Return grades and weights, systems × sentences × 6."""
         items = self.items(corpus, runtime)
         numbers, report = self.verdicts(items, corpus.language, runtime)
-        found = {
+        numbers_of = {
             (item.row, item.text): of_item for item, of_item in zip(items, numbers, strict=True)
         }
         values = np.array(
             [
-                [found[row, _plain(text)] for row, text in enumerate(version.lines)]
+                [numbers_of[row, single_spaced(text)] for row, text in enumerate(version.lines)]
                 for version in corpus.systems.values()
             ]
         )
@@ -164,7 +167,3 @@ def priorities(matrix: FloatArray) -> tuple[list[float], float]:
     vector = np.abs(vectors[:, place].real)
     index = (float(values[place].real) - len(matrix)) / (len(matrix) - 1)
     return (vector / vector.sum()).tolist(), max(index / _RANDOM_INDEX, 0.0)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

@@ -73,7 +73,7 @@ class Judge(Asker, Generic[T, ItemT]):
     shows_edits: ClassVar[bool] = False
     """True if prompts show edits, which depend on the tagger."""
     checks: ClassVar[tuple[Check, ...]] = ("repeat_agreement",)
-    """What the audit says of the scores."""
+    """The checks of the scores in the audit."""
     compared: ClassVar[int | None] = None
     """How many of an item's numbers models of a panel should agree on; None for all."""
 
@@ -223,8 +223,8 @@ class Judge(Asker, Generic[T, ItemT]):
             start = time.perf_counter()
             questions = self.pose(items, model, language, runtime)
             asked = self.ask(questions, model, runtime)
-            found = ((q, asked.answers[q.request.key].verdict) for q in questions)
-            answered = [(q, verdict) for q, verdict in found if not isinstance(verdict, Failure)]
+            verdicts = ((q, asked.answers[q.request.key].verdict) for q in questions)
+            answered = [(q, verdict) for q, verdict in verdicts if not isinstance(verdict, Failure)]
             of_items = [items[question.set] for question, _ in answered]
             answers = [verdict for _, verdict in answered]
             if keep is not None:

@@ -25,7 +25,7 @@ class Weighs:
 
     @property
     def weighted(self) -> bool:
-        """Whether answers are weighted by the probabilities of their tokens."""
+        """True if answers are weighted by the probabilities of their tokens."""
         return self.scoring == "expected"
 
     def scores_of(

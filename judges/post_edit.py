@@ -17,7 +17,7 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import file_name, write_text
-from gecjury.core.wording import listed
+from gecjury.core.wording import listed, single_spaced
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.reading import read_version, system_name
 from gecjury.corpus.languages.detection import script_of
@@ -66,18 +66,18 @@ class Draft(NamedTuple):
     @property
     def key(self) -> tuple[int, str]:
         """The row, and the output without its blanks' kinds and numbers."""
-        return self.row, _plain(self.output)
+        return self.row, single_spaced(self.output)
 
     def read(self, text: str, *, reasoned: bool = False) -> str | Failure:
         """Return the tokens of the post-edit in a reply, or why it is none."""
-        found = read_text(text)
-        if isinstance(found, Failure):
-            return found
-        fault = fault_of(found, [self.source, *self.shown])
+        written = read_text(text)
+        if isinstance(written, Failure):
+            return written
+        fault = fault_of(written, [self.source, *self.shown])
         if fault:
             return Failure("other-text", fault)
         try:
-            return _in_tokens([found], [self.output], self.language, "a post-edit")[0]
+            return _in_tokens([written], [self.output], self.language, "a post-edit")[0]
         except InputError:
             return Failure("other-text", "the tokeniser changes it")
 
@@ -98,9 +98,9 @@ def fault_of(text: str, texts: Iterable[str]) -> str:
     Args:
         texts: the texts that it should resemble: source, output and reference.
     """
-    known = [known for known in texts if known.strip()]
-    lengths = list(map(len, known))
-    if not any(map(str.isalnum, text)) and any(map(str.isalnum, "".join(known))):
+    near = [one for one in texts if one.strip()]
+    lengths = list(map(len, near))
+    if not any(map(str.isalnum, text)) and any(map(str.isalnum, "".join(near))):
         return "no words"
     if any(unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") for sign in text):
         return "several lines or control characters"
@@ -110,14 +110,14 @@ def fault_of(text: str, texts: Iterable[str]) -> str:
         return "much longer than source and output"
     if 3 * len(text) + _ROOM < min(lengths):
         return "much shorter than source and output"
-    if _BULLET.match(text) and not any(map(_BULLET.match, known)):
+    if _BULLET.match(text) and not any(map(_BULLET.match, near)):
         return "a list"
-    if any(sign in text and sign not in "".join(known) for sign in _REMARKS):
+    if any(sign in text and sign not in "".join(near) for sign in _REMARKS):
         return "a remark in brackets"
-    scripts = {_script(known) for known in known} - {""}
+    scripts = {_script(one) for one in near} - {""}
     if scripts and _script(text) not in scripts:
         return "another script"
-    words, shared = _words(text), {word for known in known for word in _words(known)}
+    words, shared = _words(text), {word for one in near for word in _words(one)}
     # Translations, refusals and explanations hardly have words of the texts.
     if len(words) >= _FEWEST_WORDS and 5 * sum(word in shared for word in words) < len(words):
         return "other words than source and output"
@@ -233,7 +233,7 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
         for name, version in corpus.systems.items():
             lines = zip(seen, version.lines, written.systems[name].lines, strict=True)
             for (row, source, shown, reference, context), output, text in lines:
-                texts = shown, _plain(text), reference
+                texts = shown, single_spaced(text), reference
                 draft = Draft(row, source, output, texts, context, corpus.language)
                 if output.strip():
                     drafts.setdefault(draft.key, draft)
@@ -269,7 +269,7 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
         if (metric := _metric(self.by)) is not None:
             scores: FloatArray = metric.score_corpus(corpus, runtime).sentences[0]
             return scores
-        cut = str.split if self.by == "words" else _plain
+        cut = str.split if self.by == "words" else single_spaced
         (version,), (edited,) = corpus.systems.values(), corpus.references
         pairs = zip(map(cut, version.lines), map(cut, edited.lines), strict=True)
         return np.array([Levenshtein.normalized_similarity(*pair) for pair in pairs])
@@ -285,11 +285,11 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
             texts.setdefault(draft.key, text)
 
         scores, report = self.verdicts(drafts, corpus.language, runtime, keep)
-        found = {draft.key: score for draft, (score,) in zip(drafts, scores, strict=True)}
+        similarity = {draft.key: score for draft, (score,) in zip(drafts, scores, strict=True)}
         sources = list(map(str.strip, corpus.sources))
         values = [
             [
-                found.get((row, _plain(line)), float(not sources[row]))
+                similarity.get((row, single_spaced(line)), float(not sources[row]))
                 for row, line in enumerate(version.lines)
             ]
             for version in corpus.systems.values()
@@ -298,7 +298,7 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
             key = self.signature(corpus, runtime).key
             folder = runtime.scores / file_name(self.name, key, ending="")
             for name, version in corpus.systems.items():
-                keys = ((row, _plain(line)) for row, line in enumerate(version.lines))
+                keys = ((row, single_spaced(line)) for row, line in enumerate(version.lines))
                 lines = [texts.get(k, NO_REFERENCE if k[1] else sources[k[0]]) for k in keys]
                 file = name if Path(name).name == name else file_name(name, ending="")
                 write_text(folder / f"{file}.txt", "".join(f"{line}\n" for line in lines))
@@ -326,7 +326,7 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
         Raises:
             InputError: a file is missing or has another number of lines; names it.
         """
-        folder, found = self.file or "", {}
+        folder, post_edits = self.file or "", {}
         files = {system_name(path): path for path in _files(folder)}
         for name, output in corpus.systems.items():
             if name not in files:
@@ -338,17 +338,17 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
             if len(lines) != len(corpus):
                 source = corpus.label("source")
                 raise wrong_count(where, lines, source, corpus.sources, files=True)
-            missing = [n for n, line in enumerate(lines) if _plain(line) == NO_REFERENCE]
+            missing = [n for n, line in enumerate(lines) if single_spaced(line) == NO_REFERENCE]
             if missing and _metric(self.by) is not None:
                 raise InputError(
                     f"{where}, line {missing[0] + 1}: {NO_REFERENCE} (no post-edit), but "
                     f"by={self.by} needs one of every output; leave the line out of all files, or "
                     "use by=words"
                 )
-            found[name] = (
+            post_edits[name] = (
                 Version(_in_tokens(lines, output.lines, corpus.language, where)), missing
             )  # fmt: skip
-        return found
+        return post_edits
 
     @property
     def _counts(self) -> Scorer | None:
@@ -411,7 +411,3 @@ def _digest(folder: str) -> str:
     """Return a digest of the names and contents of the files of a folder."""
     parts = [f"{path.name} {file_digest(path)}" for path in _files(folder)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

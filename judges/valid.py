@@ -17,6 +17,7 @@ from gecjury.core.addresses import masked
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.wording import single_spaced
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits, overlapping_edits
 from gecjury.scoring.abilities import EditJudge, HasParts, NamesMetrics, ReadsEdits, RunsReferences
@@ -140,11 +141,13 @@ class Valid(Scorer, HasParts, NamesMetrics):
 
         metric = _edit_metric(self.by)
         assert isinstance(metric, ReadsEdits)  # `_edit_metric` returns no other
-        found = typed_corpus_edits(corpus, *metric.extraction, runtime)
-        systems = {n: replace(v, edits=tuple(found.systems[n])) for n, v in corpus.systems.items()}
-        pairs = zip(corpus.references, found.references, strict=True)
+        extracted = typed_corpus_edits(corpus, *metric.extraction, runtime)
+        systems = {
+            n: replace(v, edits=tuple(extracted.systems[n])) for n, v in corpus.systems.items()
+        }
+        pairs = zip(corpus.references, extracted.references, strict=True)
         references = tuple(replace(version, edits=tuple(lines)) for version, lines in pairs)
-        return replace(corpus, systems=systems, references=references), found.notes
+        return replace(corpus, systems=systems, references=references), extracted.notes
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return the metric's statistics, each system's with references that have its valid edits.
@@ -215,7 +218,7 @@ class Valid(Scorer, HasParts, NamesMetrics):
             unanswered = int(np.isnan(scores).sum())
             report = replace(report, details={**report.details, "unanswered": unanswered})
             for case, score in zip(cases, scores.tolist(), strict=True):
-                key = _plain(case.source), _plain(case.correction), _place(case.edit)
+                key = single_spaced(case.source), single_spaced(case.correction), _place(case.edit)
                 votes[key] = np.array([score > 0.5, score < 0.5], dtype=np.float64)
         else:
             # Only a file of verdicts needs the readers of benchmarks.
@@ -227,7 +230,11 @@ class Valid(Scorer, HasParts, NamesMetrics):
                 path, corpus, skip_unknown=True
             )  # fmt: skip
             for v in read[0]:
-                key = _plain(v.sentence), _plain(v.correction), (v.start, v.end, v.new)
+                key = (
+                    single_spaced(v.sentence),
+                    single_spaced(v.correction),
+                    (v.start, v.end, v.new),
+                )
                 votes[key] = votes.get(key, np.zeros(2)) + np.array([v.valid, not v.valid])
         return {key: float(yes > no) for key, (yes, no) in votes.items() if yes != no}, report
 
@@ -298,7 +305,7 @@ def _said(corpus: Corpus, system: str, verdicts: _Verdicts) -> Iterator[list[tup
     """Yield the edits of each output with the verdict on each; NaN where there is none."""
     version = corpus.systems[system]
     for source, text, edits in zip(corpus.sources, version.lines, version.edits or (), strict=True):
-        texts = _plain(source), _plain(text)
+        texts = single_spaced(source), single_spaced(text)
         yield [(edit, verdicts.get((*texts, _place(edit)), nan)) for edit in counted_edits(edits)]
 
 
@@ -338,7 +345,3 @@ def _places(corpus: Corpus) -> list[list[set[_Place]]]:
 
 def _place(edit: Edit) -> _Place:
     return edit.start, edit.end, edit.correction
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

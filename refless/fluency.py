@@ -46,6 +46,6 @@ class Fluency(LanguageModelScorer, MeanScorer):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The scores, systems × sentences."""
         texts, _, text_of, _ = distinct_pairs(corpus)
-        found = surprises(self.model, texts, runtime, self.dtype)
-        values = np.exp(-np.maximum(found, 0) / 10)
+        improbable = surprises(self.model, texts, runtime, self.dtype)
+        values = np.exp(-np.maximum(improbable, 0) / 10)
         return Statistics(values[text_of], notes=english_model_notes(self.model, corpus))

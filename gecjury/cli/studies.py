@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
     # A dry run ends here, since the next steps write files or send requests.
     if runtime.dry_run:
         if (rehearsal := study.rehearse(work)) is not None:
-            return shown(study.signed(rehearsal), args.format)
+            return shown(study.with_settings(rehearsal), args.format)
         print_plans(study.plans(work), args.format)
         return 0
     named = given.page
@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
         tell(warning)
     # The checks are done; the following steps cost time and money.
     try:
-        result = study.signed(study.run(work))
+        result = study.with_settings(study.run(work))
     except KeyboardInterrupt as stop:
         # A training says itself what it keeps.
         raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None

@@ -230,3 +230,8 @@ READING = "texts: "
 def reading_last(notes: Iterable[str]) -> list[str]:
     """Return notes, each once, with those on how texts were read after the others."""
     return sorted(dict.fromkeys(notes), key=lambda note: note.startswith(READING))
+
+
+def single_spaced(text: str) -> str:
+    """Return a text with one blank between its words, and none around them."""
+    return " ".join(text.split())

@@ -134,12 +134,13 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
 
 
 def model_path(name: str | Path) -> Path:
-    """Return the folder of a model's name; for a hub model, its place in the data folder if any.
+    """Return the folder of a model's name: for a model of `INDEXED`, where it was fetched to.
 
-    `gecjury data fetch` writes there. A model's weights are written last.
+    Other folders in a data folder, which others may have filled, replace no model of the hub. A
+    model's weights are written last.
     """
     folder = user_path(name)
-    if not folder.is_dir() and _HUB_NAME.match(str(name)):
+    if not folder.is_dir() and str(name) in INDEXED:
         data = os.environ.get("GECJURY_DATA") or Runtime().cache_folder("data")
         fetched = Path(data, "models", name)
         return fetched if _weights(fetched) else folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,13 +30,13 @@ _BOUNDED = ("pearson", "spearman", "accuracy")
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
 _EDIT_LEGEND = (
     "AUC: how often a valid edit has more credit than an invalid one; AP invalid: precision in "
-    "finding invalid edits; 95%: interval over sources"
+    "finding invalid edits; [low, high]: bootstrap over sources"
 )
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _SAME = 0.0005  # accuracies that differ by less look equal
 _EDIT_KEYS = (
-    "metric", "family", "credit", "auc", "auc_ci95", "auc_there", "average_precision",
-    "average_precision_invalid", "average_precision_invalid_ci95", "accuracy", "balanced", "kappa",
+    "metric", "family", "credit", "auc", "auc_there", "average_precision",
+    "average_precision_invalid", "accuracy", "balanced", "kappa",
     "cases", "valid", "missing", "seconds",
 )  # fmt: skip
 _LISTS = {
@@ -292,12 +292,12 @@ def _main_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
         shown |= {"system_cluster", "sentence_cluster"}
     brief = Table(
         [column for column in columns if column.key in shown],
-        _rows(_without_weak_baselines(best), row_key),
+        records(_without_weak_baselines(best), row_key),
         comparison.title,
         legend="".join(_legend(comparison)),
     )
-    table = Table(columns, _rows(figures, row_key), comparison.title, notes)
-    verbose = replace(table, rows=_rows(best, row_key))
+    table = Table(columns, records(figures, row_key), comparison.title, notes)
+    verbose = replace(table, rows=records(best, row_key))
     return replace(table, instead={"brief": brief, "verbose": verbose})
 
 
@@ -377,18 +377,11 @@ def _share(key: str) -> Callable[[Record], float | None]:
     return lambda row: 100 * row[key] if key in row else None
 
 
-def _span(key: str) -> Callable[[Record], str | None]:
-    """Return a function that writes an interval as a cell of its own."""
-    return lambda row: "{:.3f}–{:.3f}".format(*row[key]) if key in row else None
-
-
 _VALUES: Mapping[str, Callable[[Record], Any]] = {
     "aspect": lambda row: row["human"],
     "systems": lambda row: " ".join(row["systems"]),
     "tied": _share("tied_share"),
     "human_tied": _share("human_tied_share"),
-    "auc_ci95": _span("auc_ci"),
-    "average_precision_invalid_ci95": _span("average_precision_invalid_ci"),
 }
 """Cells that are not the value of a key."""
 
@@ -404,24 +397,11 @@ def _columns(*keys: str, mixed: bool = False, bounded: Sequence[str] | None = No
     return [
         Column(
             key,
-            interval=f"{key}_ci" if bounded is None or key in bounded else "",
+            interval=f"{key}_ci95" if bounded is None or key in bounded else "",
             value=_VALUES.get(key),
             place=_LEVEL_OF.get(key, "") if mixed else "",
         )
         for key in keys
-    ]
-
-
-def _rows(
-    figures: Iterable[Figure], key: Callable[[Figure], str] = lambda figure: figure.statistic
-) -> list[dict[str, Any]]:
-    """Return the records of figures, with intervals under the keys that columns look for."""
-    return [
-        {
-            (name.removesuffix("95") if name.endswith("_ci95") else name): v
-            for name, v in row.items()
-        }
-        for row in records(figures, key)
     ]
 
 
@@ -595,8 +575,8 @@ def _people_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     best = _best_first(of_level, ("sentence", "accuracy") if pairs else ("system", "pearson"))
     # Intervals of two ratios would make the table wider than a terminal; JSON has them.
     columns = _columns(*keys, mixed=True, bounded=_BOUNDED)
-    table = Table(columns, _rows(of_level), "People among the metrics", notes)
-    return replace(table, instead={"verbose": replace(table, rows=_rows(best))})
+    table = Table(columns, records(of_level), "People among the metrics", notes)
+    return replace(table, instead={"verbose": replace(table, rows=records(best))})
 
 
 # ---- single edits
@@ -612,8 +592,10 @@ def _edit_table(comparison: Comparison, edits: EditComparison, figures: Sequence
     # If whole corrections are compared, the benchmark's notes are below their table.
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = list(dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes]))
-    essential = ("metric", "family", "credit", "auc", "auc_ci95", "average_precision_invalid")
-    table = Table(_columns(*_EDIT_KEYS, bounded=()), (), title, notes)
+    essential = ("metric", "family", "credit", "auc", "average_precision_invalid")
+    table = Table(
+        _columns(*_EDIT_KEYS, bounded=("auc", "average_precision_invalid")), (), title, notes
+    )
     brief = [_EDIT_LEGEND, *_untried(edits)]
     return _for_people(table, figures, (*essential, "cases"), "auc", brief)
 
@@ -639,9 +621,9 @@ def _for_people(
     few = _without_weak_baselines(best) if key != "auc" else best
     # The first of the usual notes explains the columns.
     legend, *below = table.notes if notes is None else notes
-    full = replace(table, rows=_rows(best))
-    brief = replace(full, columns=columns, rows=_rows(few), legend=legend, notes=below)
-    return replace(table, rows=_rows(figures), instead={"brief": brief, "verbose": full})
+    full = replace(table, rows=records(best))
+    brief = replace(full, columns=columns, rows=records(few), legend=legend, notes=below)
+    return replace(table, rows=records(figures), instead={"brief": brief, "verbose": full})
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
@@ -734,7 +716,7 @@ def _label_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     classes = dict.fromkeys(figure.human for figure in figures)
     columns = [
         *_columns("metric", "family"),
-        *(Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes),
+        *(Column(name, f"{name}, AUC", interval=f"{name}_ci95") for name in classes),
         *_columns("missing"),
     ]
     about = comparison.benchmark.labels
@@ -751,8 +733,8 @@ def _label_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     if comparison.settings.resampling.draws_sentences:
         notes.append(_OVER_SOURCES)
     title = f"{comparison.benchmark.name}: labels of whole corrections"
-    table = Table(columns, _rows(by_class), title, notes)
-    shown = _rows(_without_weak_baselines(by_class))
+    table = Table(columns, records(by_class), title, notes)
+    shown = records(_without_weak_baselines(by_class))
     brief = replace(table, columns=columns[:-1], rows=shown, legend=notes[0], notes=notes[1:])
     return replace(table, instead={"brief": brief})
 
@@ -766,4 +748,4 @@ def _window_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     systems = len(comparison.benchmark.corpus.names)
     notes = [] if figures else [f"a window has 4 or 8 systems; there are {systems} here"]
     title = "Windows of systems adjacent in the human ranking, best first"
-    return Table(columns, _rows(figures), title, notes)
+    return Table(columns, records(figures), title, notes)

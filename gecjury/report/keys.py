@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gecjury.stats.figure import values_of
+
 KEYS: Mapping[str, str] = {
     "settings": "aggregate seed ties",
     "resampling": "over resamples confidence permutations level",
@@ -27,10 +29,9 @@ KEYS: Mapping[str, str] = {
     "shared": "value=shared interval=shared_ci95 cluster",
     "pair": "first second tasks difference ci95 p adjusted",
 }
-"""By kind of object, the fields that a document has: `field`, or `field=key` under another key."""
+"""By kind of object, the fields that a document has; see `values_of`."""
 
 
 def keyed(kind: str, value: object) -> dict[str, Any]:
     """Return the fields of an object that its kind has in `KEYS`, by their keys."""
-    pairs = (name.partition("=") for name in KEYS[kind].split())
-    return {key or field: getattr(value, field) for field, _, key in pairs}
+    return values_of(value, *KEYS[kind].split())

@@ -181,7 +181,7 @@ def _main_table(compared: TaskComparison) -> Table:
     for place in best_first(compared):
         average, shared = compared.averages[place], compared.shared[place]
         row = {**keyed("average", average), **keyed("shared", shared)}
-        row |= {"average_ci": average.interval, "shared_ci": shared.interval}
+        row |= {"average_ci95": average.interval, "shared_ci95": shared.interval}
         row["tasks"] = f"{average.n} of {len(names)}"
         for name, cell in zip(names, compared.cells[place], strict=True):
             row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
@@ -221,16 +221,16 @@ def _main_table(compared: TaskComparison) -> Table:
 
 def _task_columns(names: Sequence[str]) -> list[Column]:
     """Return the columns of the main table, with one for each task."""
-    averages = [Column(key, interval=f"{key}_ci", best=True) for key in ("shared", "average")]
+    averages = [Column(key, interval=f"{key}_ci95", best=True) for key in ("shared", "average")]
     columns = [Column("metric"), Column("family"), *averages, Column("tasks")]
     columns.append(Column("cluster", place="brief"))
     return columns + [Column(name, best=True) for name in names]
 
 
 def _test_table(compared: TaskComparison) -> Table:
-    rows = [{**keyed("pair", test), "difference_ci": test.ci95} for test in compared.tests]
+    rows = [{**keyed("pair", test), "difference_ci95": test.ci95} for test in compared.tests]
     columns = [Column("first"), Column("second")]
-    columns += [Column("difference", interval="difference_ci"), Column("p")]
+    columns += [Column("difference", interval="difference_ci95"), Column("p")]
     columns += [Column("adjusted"), Column("tasks")]
     return Table(columns if rows else (), rows, "Tests over the tasks that both have", (), "tests")
 

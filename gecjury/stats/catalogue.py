@@ -142,7 +142,6 @@ _ENTRIES = (
         "How often a valid edit gets more credit than an invalid one; ties count one half; 0.5 is "
         "chance.",
     ),
-    _share("auc_ci95", "95%", chance=None),
     _share("auc_there", "AUC there"),
     _share(
         "average_precision",
@@ -151,7 +150,6 @@ _ENTRIES = (
         chance=None,
     ),
     _share("average_precision_invalid", "AP invalid", chance=None),
-    _share("average_precision_invalid_ci95", "95%", chance=None),
     _share(
         "edit.accuracy",
         "accuracy of edits",

@@ -110,9 +110,13 @@ def figures_by(field: str, values: Mapping[str, Mapping[str, float]], **about: A
     ]
 
 
-def values_of(one: object, *keys: str) -> dict[str, Any]:
-    """Return attributes by name; one that is renamed is an error, and not a key that changes."""
-    return {key: getattr(one, key) for key in keys}
+def values_of(one: object, *names: str) -> dict[str, Any]:
+    """Return attributes as entries of a record: `name`, or `name=key` under another key.
+
+    An attribute that is renamed in the code is an error, and not a key that changes.
+    """
+    pairs = (name.partition("=") for name in names)
+    return {key or name: getattr(one, name) for name, _, key in pairs}
 
 
 def records(

@@ -185,8 +185,8 @@ class Scatter(JudgedAnalysis):
             pairs = zip(corpus.names, groups[label].tolist(), strict=True)
             of_systems = {system: {"human": human, "score": own} for system, (human, own) in pairs}
             figures += figures_by("system", of_systems, level="score", metric=label)
-            found = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
-            correlations += figures_about(found, level="system", metric=label)
+            values = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
+            correlations += figures_about(values, level="system", metric=label)
         names = short_names(groups)
         named = {names[label]: cloud for label, cloud in groups.items()}
         columns = [Column(key) for key in ("metric", "system", "human", "score")]
@@ -274,11 +274,11 @@ def type_norms(
 
     norms = np.linalg.norm(vectors, axis=1)
     lengths = {kind: norms[np.array(types) == kind] for kind in _common(types, least)}
-    found = {
+    norms = {
         kind: {"edits": len(own), "mean": float(own.mean()), "stdev": float(own.std())}
         for kind, own in lengths.items()
     }
-    return dict(sorted(found.items(), key=lambda item: item[1]["mean"]))
+    return dict(sorted(norms.items(), key=lambda item: item[1]["mean"]))
 
 
 def short_type(kind: str) -> str:
@@ -407,12 +407,12 @@ class Lambda(JudgedAnalysis):
         ]
         r, rho = ([correlate(target, one) for one in scores] for correlate in (pearson, spearman))
         best = best_variant(r, rho)
-        found = {
+        measures = {
             f"λ1 = λ2 = {value:g}": {"lambda": value, "pearson": one, "spearman": other}
             for value, one, other in zip(values, r, rho, strict=True)
         }
         about = {"level": "system", "metric": work.scorer.name, "human": kind}
-        figures = figures_by("part", found, **about)
+        figures = figures_by("part", measures, **about)
         rows = records(figures, names={"part": "", "metric": "", "human": ""})
         note = f"best: λ = {values[best]:g} (r {r[best]:.3f}, ρ {rho[best]:.3f})"
         title = f"{work.name}: UOT-ERRANT by TrueSkill against human {kind}"

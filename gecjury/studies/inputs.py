@@ -180,7 +180,7 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What a user names besides the settings of a study.
+    """The arguments of a command besides the settings of its study.
 
     Attributes:
         names: files or benchmarks, if the inputs have a positional argument for them.

@@ -343,9 +343,9 @@ class Study(ABC):
         if not work.scorers and self.metrics == "":
             raise OptionError('no metric is named: give at least one, e.g. "green"')
         self.check(work)
-        return self.signed(self.run(work))
+        return self.with_settings(self.run(work))
 
-    def signed(self, result: Result) -> Result:
+    def with_settings(self, result: Result) -> Result:
         """Return a result that names the settings of this study, for JSON."""
         return replace(result, settings=recorded(self))
 

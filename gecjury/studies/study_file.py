@@ -59,7 +59,7 @@ class StudyFile(Compare):
         start = time.perf_counter()
         # A file names at least two benchmarks.
         compared = super().run(replace(work, folder=Path(folder, "scores")))
-        result = cast(ComparedTasks, self.signed(compared))
+        result = cast(ComparedTasks, self.with_settings(compared))
         made = {
             "command": f"gecjury study {self.file} -o {folder}",
             "seconds": f"{time.perf_counter() - start:.0f}",

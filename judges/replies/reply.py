@@ -313,20 +313,20 @@ def read_grades(text: str, *, matrix: bool = False, reasoned: bool = False) -> V
     keys = (*GRADES, *([IMPORTANCE] if matrix else []))
 
     def wanted(record: Mapping[str, list[Value]]) -> list[list[Value]] | None:
-        found = [_values(record, key) or [] for key in keys]
-        return found if all(found) else None
+        hits = [_values(record, key) or [] for key in keys]
+        return hits if all(hits) else None
 
-    found = _find(text, wanted, reasoned)
-    if isinstance(found, Failure):
-        return found
+    hits = _find(text, wanted, reasoned)
+    if isinstance(hits, Failure):
+        return hits
     numbers: list[float] = []
-    for key, values in zip(GRADES, found, strict=False):
+    for key, values in zip(GRADES, hits, strict=False):
         grade = _agreed(values, key, _HIGHEST_GRADE)
         if isinstance(grade, Failure):
             return grade
         numbers.append(grade)
     if matrix:
-        ratios = _ratios(found[-1])
+        ratios = _ratios(hits[-1])
         if isinstance(ratios, Failure):
             return ratios
         numbers += ratios

@@ -18,7 +18,7 @@ from gecjury.models.networks import read_config, read_network, read_tokenizer, r
 from gecjury.models.precision import DType, check_dtype, placed
 
 _DIGITS = 6
-# Of what a word would cost on its own; see docs/measured/fluency.md.
+# Of what a word would cost on its own; chosen on development data (docs/measured/seeda.md).
 _ALLOWANCE = 0.4
 _ENGLISH_MODELS = frozenset(
     {"gpt2", "openai-community/gpt2", "HuggingFaceTB/SmolLM2-135M-Instruct"}
@@ -72,8 +72,8 @@ def surprises(
     """
     means, alone, pieces, words = _read(model, texts, runtime, dtype).T
     with np.errstate(invalid="ignore"):
-        found = -pieces * (means - _ALLOWANCE * alone) / np.sqrt(words)
-    return np.where(pieces > 0, found, np.inf)
+        improbable = -pieces * (means - _ALLOWANCE * alone) / np.sqrt(words)
+    return np.where(pieces > 0, improbable, np.inf)
 
 
 def _read(model: str, texts: Sequence[str], runtime: Runtime, dtype: DType) -> FloatArray:

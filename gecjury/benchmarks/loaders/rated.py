@@ -28,7 +28,12 @@ from numpy.typing import NDArray
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, RecordedJudge
 from gecjury.benchmarks.judgments import rank_ratings
-from gecjury.benchmarks.places import lay_out, placed_benchmark, placed_corpus
+from gecjury.benchmarks.places import (
+    PlacedCorrections,
+    lay_out,
+    placed_benchmark,
+    placed_corpus,
+)
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import OptionError
 from gecjury.core.textfiles import read_json
@@ -139,19 +144,9 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
     notes = (
         f"{len(read)} corrections{part} of {len(layout.sources)} sources, {rated} with a rating by "
         f"two or three people; {len(read) - rated} that most raters gave 0 have none",
-        "the data name no systems: corrections are compared within a source and over all sources; "
-        "there is no system level",
-        "rankings are derived from the mean rating: one item per source, equal means are a tie",
     )
-    return placed_benchmark(
-        request,
-        corpus,
-        layout,
-        notes,
-        rankings={"sentence": rank_ratings(rating, corpus)},
-        segment_scores=rating,
-        raters={"rating": np.stack([layout.table(values) for values in raters.T.tolist()])},
-    )
+    tables = np.stack([layout.table(values) for values in raters.T.tolist()])
+    return of_places(request, corpus, layout, rating, tables, notes)
 
 
 def load_swedish(request: LoadRequest) -> Benchmark:
@@ -286,5 +281,39 @@ def of_aspects(
         segment_scores=mean,
         ratings=ratings,
         raters=raters,
+        recorded=recorded,
+    )
+
+
+def of_places(
+    request: LoadRequest,
+    corpus: Corpus,
+    layout: PlacedCorrections,
+    rating: FloatArray,
+    raters: FloatArray,
+    notes: Sequence[str],
+    recorded: tuple[RecordedJudge, ...] = (),
+) -> Benchmark:
+    """Return a benchmark of ratings of corrections whose systems are not named.
+
+    Args:
+        layout: the places of the corrections.
+        rating: mean ratings, places × sentences.
+        raters: the same of each rater, raters × places × sentences.
+    """
+    every = (
+        *notes,
+        "the data name no systems: corrections are compared within a source and over all sources; "
+        "there is no system level",
+        "rankings are derived from the mean rating: one item per source, equal means are a tie",
+    )
+    return placed_benchmark(
+        request,
+        corpus,
+        layout,
+        every,
+        rankings={"sentence": rank_ratings(rating, corpus)},
+        segment_scores=rating,
+        raters={"rating": raters},
         recorded=recorded,
     )

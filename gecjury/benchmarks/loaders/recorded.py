@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, RecordedJudge
-from gecjury.benchmarks.judgments import rank_ratings
-from gecjury.benchmarks.loaders.rated import of_aspects
-from gecjury.benchmarks.places import lay_out, placed_benchmark, placed_corpus
+from gecjury.benchmarks.loaders.rated import of_aspects, of_places
+from gecjury.benchmarks.places import lay_out, placed_corpus
 from gecjury.core.arrays import FloatArray
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.files.rows import Row, read_table, refuse
@@ -115,13 +114,13 @@ def load_sottana(request: LoadRequest) -> Benchmark:
 
 
 def _by_id(rows: Sequence[Row]) -> dict[str, Row]:
-    found: dict[str, Row] = {}
+    by_id: dict[str, Row] = {}
     for row in rows:
         name = row.text("id")
-        if not name or name in found:
+        if not name or name in by_id:
             row.refuse("id", "an id that no other row has")
-        found[name] = row
-    return found
+        by_id[name] = row
+    return by_id
 
 
 def _check_same(first: Mapping[str, Row], other: Mapping[str, Row]) -> None:
@@ -198,33 +197,21 @@ def load_dsgram(request: LoadRequest) -> Benchmark:
     notes = (
         f"{len(pairs)} corrections of {len(layout.sources)} sources; overall grades of "
         f"{', '.join(map(str, counts))} of them by three people",
-        "the data name no systems: corrections are compared within a source and over all sources; "
-        "there is no system level",
-        "rankings are derived from the mean grade: one item per source, equal means are a tie",
         *(f"{name} graded {count} pairs in other texts: no grade here"
           for name, count in others.items() if count),
     )  # fmt: skip
-    return placed_benchmark(
-        request,
-        corpus,
-        layout,
-        notes,
-        rankings={"sentence": rank_ratings(rating, corpus)},
-        segment_scores=rating,
-        raters={"rating": raters},
-        recorded=tuple(recorded),
-    )
+    return of_places(request, corpus, layout, rating, raters, notes, tuple(recorded))
 
 
 def _overall(rows: Sequence[Row]) -> dict[tuple[str, str], tuple[Row, float]]:
     """Return the row and the overall grade of each pair of texts; NaN for an empty grade."""
-    found: dict[tuple[str, str], tuple[Row, float]] = {}
+    graded: dict[tuple[str, str], tuple[Row, float]] = {}
     for row in rows:
         texts = _PAIR.fullmatch(row.text("input"))
         if texts is None:
             row.refuse("input", "`original sentence: ..., corrected sentence: ...`")
         pair = texts[1].strip(), texts[2].strip()
-        if pair in found:
+        if pair in graded:
             row.refuse("input", "a pair that no other row has")
         typed = _OVERALL.search(row.text("output"))
         try:
@@ -233,5 +220,5 @@ def _overall(rows: Sequence[Row]) -> dict[tuple[str, str], tuple[Row, float]]:
             grade = -1.0
         if grade < 0 or grade > _MOST:
             row.refuse("output", f"`overall: ` and a grade from 0 to {_MOST:g} at the end")
-        found[pair] = row, grade
-    return found
+        graded[pair] = row, grade
+    return graded

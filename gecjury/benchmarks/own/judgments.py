@@ -25,7 +25,7 @@ from gecjury.benchmarks.judgments import (
 )
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, nearest_of
-from gecjury.core.wording import listed
+from gecjury.core.wording import listed, single_spaced
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.files.rows import Row, TableFile, read_table
 from gecjury.stats.permutation import standardise
@@ -440,14 +440,10 @@ def _verdict(row: Row, corpus: Corpus, first: int) -> HumanVerdict:
     return HumanVerdict(
         row["annotator"] or _ONE,
         " ".join(tokens),
-        _tokens(text),
+        single_spaced(text),
         start,
         end,
-        _tokens(row["correction"]),
+        single_spaced(row["correction"]),
         row.choice("valid", _WORDS),
         row=sentence,
     )
-
-
-def _tokens(text: str) -> str:
-    return " ".join(text.split())

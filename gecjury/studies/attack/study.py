@@ -77,8 +77,8 @@ class Attack(MadeUp["list[Damaged]"]):
         systems = list(dict.fromkeys(self.victims or corpus.names))
         weights = self.resampled(len(corpus), 1)
         scored = self.scored(work, self.make(work))
-        found = [(one, effects_of(one.parts, corpus, perturbations, weights)) for one in scored]
-        pairs = [(one, effect) for one, effects in found for effect in effects]
+        of_metric = [(one, effects_of(one.parts, corpus, perturbations, weights)) for one in scored]
+        pairs = [(one, effect) for one, effects in of_metric for effect in effects]
         figures = [f for one, e in pairs for f in e.figures(one.label, one.scorer.family)]
         rows = [
             {**row, "signature": one.signature, "verdict": effect.verdict}
@@ -104,7 +104,9 @@ class Attack(MadeUp["list[Damaged]"]):
             },
             notes,
             int(any(effect.numbers["missing"] for _, effect in pairs)),
-            verdict=tuple(f"{one.label} {summed_up(all_, len(systems))}." for one, all_ in found),
+            verdict=tuple(
+                f"{one.label} {summed_up(all_, len(systems))}." for one, all_ in of_metric
+            ),
             numbers=tuple(figures),
         )
 

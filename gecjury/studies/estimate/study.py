@@ -84,8 +84,9 @@ class Estimate(Study):
         verdict, notes = [], [*labels.warnings]
         for scorer, table in zip(work.scorers, tables, strict=True):
             metric, drew = (table.signature.label, scorer.family), self.draw is not None
-            found = estimates_of(table, labels, drawn, self.confidence, all_labels=drew)
-            estimates, gaps, remarks = found
+            estimates, gaps, remarks = estimates_of(
+                table, labels, drawn, self.confidence, all_labels=drew
+            )
             verdict += verdict_of(metric[0], estimates, gaps, self.confidence)
             signature = {"signature": str(table.signature)}
             systems += [{**signature, **one.row(*metric)} for one in estimates]

@@ -386,14 +386,14 @@ def tried(
     """
     about = {"metric": metric, "task": study.benchmark.name, "human": study.benchmark.view}
     scorers = [grid.base, *(one.scorer for one in optima)]
-    usual, *figures = measured(scorers, JudgmentScale(study, study.benchmark.view), runtime).whole
-    found = []
-    for one, row in zip(optima, figures, strict=True):
+    usual, *measures = measured(scorers, JudgmentScale(study, study.benchmark.view), runtime).whole
+    figures: list[Figure] = []
+    for one, row in zip(optima, measures, strict=True):
         number = MEASURES.index(one.measure)
         values = {**one.values, "figure": float(row[number]), "default": float(usual[number])}
         values |= {"spread": one.spread} if spread else {}
-        found += figures_about(values, level="tune", part=one.measure, **about)
-    return found
+        figures += figures_about(values, level="tune", part=one.measure, **about)
+    return figures
 
 
 def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:

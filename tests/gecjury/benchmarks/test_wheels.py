@@ -57,12 +57,15 @@ def test_a_file_is_in_one_wheel_or_its_archive_in_several(
 ) -> None:
     data = tmp_path / "data"
     monkeypatch.setenv("GECJURY_DATA", str(data))
+    monkeypatch.setitem(INDEXED, "me/m", "m")
     assert model_path("me/m") == Path("me/m")
     folder = DataFolder(data, "cache")
     assert folder.fetch([row(commit, inner)]) == 1
     assert (data / "models/me/m/a.gguf").read_bytes() == CONTENT
     # Metrics find the model by its name on the hub; only the file itself is kept.
     assert model_path("me/m") == data / "models/me/m"
+    monkeypatch.delitem(INDEXED, "me/m")
+    assert model_path("me/m") == Path("me/m")  # somebody else's folder replaces no hub model
     assert [path.name for path in data.iterdir()] == ["models"]
     assert folder.fetch([row(commit, inner)]) == 0
 

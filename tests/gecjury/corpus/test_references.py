@@ -15,14 +15,6 @@ from tests.shell import Shell
 GLEU = ["-m", "gleu"]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.txt").write_text("I has it .\nHe go .\n")
-    (tmp_path / "h.txt").write_text("I have it .\nHe goes .\n")
-    return tmp_path
-
-
 def test_a_sentence_without_a_reference_takes_that_of_another_file(
     here: Path, shell: Shell
 ) -> None:

@@ -5,19 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.remarks import remarks_on
 from tests.shell import Shell
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.txt").write_text("I has it .\nHe go .\n")
-    (tmp_path / "h.txt").write_text("I have it .\nHe goes .\n")
-    return tmp_path
 
 
 def test_an_empty_line_of_a_reference_is_mentioned(here: Path, shell: Shell) -> None:

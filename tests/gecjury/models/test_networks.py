@@ -420,6 +420,7 @@ def test_a_fetched_gguf_file_is_a_language_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GECJURY_DATA", str(tmp_path))
+    monkeypatch.setitem(checkpoints.INDEXED, "me/tiny", "tiny")
     gguf_file(tmp_path / "models" / "me" / "tiny" / "a.gguf")
     checkpoint = resolve("me/tiny", packaged=False)
     assert checkpoint.identity.startswith("tiny@")

@@ -46,12 +46,12 @@ def test_a_new_option_is_recorded_by_itself() -> None:
 @pytest.mark.parametrize("command", STUDIES)
 def test_every_study_records_every_option(command: str) -> None:
     study = study_of(command)
-    signed = study().signed(Result(()))
+    result = study().with_settings(Result(()))
     for one in options_of(study, hidden=True):
         *holders, _ = one.path.split(".")
-        settings = signed.settings[holders[0]] if holders else signed.settings
+        settings = result.settings[holders[0]] if holders else result.settings
         assert one.keyword in settings
-    assert json.loads(to_json(signed.document()))["settings"] == signed.settings
+    assert json.loads(to_json(result.document()))["settings"] == result.settings
 
 
 def test_a_command_records_its_options(shell: Shell) -> None:

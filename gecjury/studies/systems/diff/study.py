@@ -116,19 +116,19 @@ class Diff(SystemsStudy):
         from gecjury.studies.systems.diff.paired import ranking_of
         from gecjury.studies.systems.diff.tables import moved_groups, type_table
 
-        found = self._compared(work)
-        (old, new), sides, notes = work.corpus.names, found.sides, found.notes()
+        outputs = self._compared(work)
+        (old, new), sides, notes = work.corpus.names, outputs.sides, outputs.notes()
         rankings = tuple(
             ranking_of(scorer, table, one, self.resampling)
             for scorer, table, one in zip(
-                work.scorers, found.scored, found.metrics.values(), strict=True
+                work.scorers, outputs.scored, outputs.metrics.values(), strict=True
             )
         )
-        status, said, gate = self._judged(found)
-        types = {one[0].metric: type_table(one) for one in found.types}
+        status, said, gate = self._judged(outputs)
+        types = {one[0].metric: type_table(one) for one in outputs.types}
         return Systems(
-            tuple(self._tables(found, types.values(), notes)),
-            {**self._facts(found), **gate},
+            tuple(self._tables(outputs, types.values(), notes)),
+            {**self._facts(outputs), **gate},
             notes,
             status,
             said,
@@ -137,8 +137,8 @@ class Diff(SystemsStudy):
             verdict=opening({one.metric: one.lead.renamed(sides) for one in rankings}),
             rankings=rankings,
             work=work,
-            scored=found.scored,
-            numbers=tuple(found.figures()),
+            scored=outputs.scored,
+            numbers=tuple(outputs.figures()),
             kicker="old and new",
             types_on_page={
                 f"{metric}: {new} − {old}": replace(table.seen_by("verbose"), title="")
@@ -146,7 +146,7 @@ class Diff(SystemsStudy):
             },
             sentences_on_page=(
                 "Effect: how much of the difference NEW − OLD disappears without the sentence.",
-                partial(moved_groups, work, found.moved),
+                partial(moved_groups, work, outputs.moved),
             ),
         )
 
@@ -183,29 +183,29 @@ class Diff(SystemsStudy):
             ],
         )
 
-    def _judged(self, found: ComparedOutputs) -> tuple[int, tuple[str, ...], dict[str, Any]]:
+    def _judged(self, outputs: ComparedOutputs) -> tuple[int, tuple[str, ...], dict[str, Any]]:
         """Return the exit status, and what the gate says: to people, and to programs."""
         from gecjury.studies.systems.diff import gate
 
         unscored = [
             f"{table.unanswered} scores of {table.signature.label}"
-            for table in found.scored
+            for table in outputs.scored
             if table.unanswered
         ]
         # Judged only now, since a gate may name any metric and rate.
         if not (conditions := self._gate):
             return int(bool(unscored)), (), {}
-        figures = gate.figures_of(found.numbers, gate.metric_names(found.work))
+        figures = gate.figures_of(outputs.numbers, gate.metric_names(outputs.work))
         verdict = gate.judge_gate(conditions, figures)
         return *gate.outcome(verdict, unscored), {"gate": verdict}
 
-    def _facts(self, found: ComparedOutputs) -> dict[str, Any]:
+    def _facts(self, outputs: ComparedOutputs) -> dict[str, Any]:
         from gecjury.studies.systems.diff.edited import totals
 
-        old, new = found.work.corpus.names
-        edits = found.edits and {
-            "totals": totals(found.edits),
-            "changes": [one.row() for one in found.edits if one.move != "kept"],
+        old, new = outputs.work.corpus.names
+        edits = outputs.edits and {
+            "totals": totals(outputs.edits),
+            "changes": [one.row() for one in outputs.edits if one.move != "kept"],
         }
         # Tables of these names replace the empty values, which fixes the order of the keys.
         return {
@@ -218,37 +218,37 @@ class Diff(SystemsStudy):
         }
 
     def _tables(
-        self, found: ComparedOutputs, types: Iterable[Table], notes: Sequence[str]
+        self, outputs: ComparedOutputs, types: Iterable[Table], notes: Sequence[str]
     ) -> Iterator[Table]:
         from gecjury.studies.systems.diff.tables import edit_tables, moved_tables
 
-        old, new = found.sides.values()
-        yield self._differences(f"{new} − {old}", found, notes)
+        old, new = outputs.sides.values()
+        yield self._differences(f"{new} − {old}", outputs, notes)
         yield from types
-        yield from edit_tables(found.edits, self.show)
-        yield from moved_tables(found.moved, self.show) if found.moved else ()
-        yield from audit_tables(found.scored)
+        yield from edit_tables(outputs.edits, self.show)
+        yield from moved_tables(outputs.moved, self.show) if outputs.moved else ()
+        yield from audit_tables(outputs.scored)
 
-    def _differences(self, title: str, found: ComparedOutputs, notes: Sequence[str]) -> Table:
+    def _differences(self, title: str, outputs: ComparedOutputs, notes: Sequence[str]) -> Table:
         from gecjury.studies.systems.diff.paired import RATES
         from gecjury.studies.systems.diff.tables import bounded
 
         how = self.resampling
-        signatures = [str(table.signature) for table in found.scored]
+        signatures = [str(table.signature) for table in outputs.scored]
         rows = [
             {"measure": label, **one.row(), "signature": signature}
-            for (label, one), signature in zip(found.metrics.items(), signatures, strict=True)
+            for (label, one), signature in zip(outputs.metrics.items(), signatures, strict=True)
         ]
-        rows += [{"measure": name, **one.row()} for name, one in found.rates.items()]
+        rows += [{"measure": name, **one.row()} for name, one in outputs.rates.items()]
         about = (
             f"low, high: {how.confidence:.0%} paired percentile bootstrap of the difference over "
             f"sentences, {how.resamples} resamples, seed {self.seed}; p: paired approximate "
             f"randomisation, {how.permutations} permutations (small p from a normal curve)"
         )
         legend = f"low, high: {how.confidence:.0%} paired bootstrap; p: paired randomisation"
-        if found.rates:
+        if outputs.rates:
             legend += "; over-correction and under-correction: lower is better"
-        about_all = (about, *(f"{name}: {RATES[name]}" for name in found.rates))
+        about_all = (about, *(f"{name}: {RATES[name]}" for name in outputs.rates))
         columns = [
             Column("measure"),
             *bounded(4),

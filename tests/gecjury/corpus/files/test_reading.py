@@ -13,14 +13,6 @@ from gecjury.corpus.remarks import remarks_on
 from tests.shell import Shell
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.txt").write_text("I has it .\nHe go .\n")
-    (tmp_path / "h.txt").write_text("I have it .\nHe goes .\n")
-    return tmp_path
-
-
 def test_quotation_marks_are_text_unless_the_name_says_json(here: Path) -> None:
     quoted = '"I have it ."\n"He goes ."\n'
     for name in ("x.txt", "x.jsonl", "x.ndjson"):
