@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.errors import InputError
@@ -168,8 +167,8 @@ class JudgedChunks:
         sentences: number of sentences.
     """
 
-    verdict: NDArray[np.int64]
-    sentence: NDArray[np.int64]
+    verdict: IntArray
+    sentence: IntArray
     sentences: int
 
     def weights(self) -> list[FloatArray]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, NumberArray, blocks, draw_weights
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
@@ -119,7 +118,7 @@ class GREEN(Scorer, CountsInParts, HasParts, Sums):
             chosen[:, rows] = np.take_along_axis(part, best, axis=2)[:, :, 0]
         return chosen
 
-    def _scores(self, values: NDArray[Any]) -> Scores:
+    def _scores(self, values: NumberArray) -> Scores:
         """Return the scores of statistics (last axis)."""
         tp, fp, fn = values[..., 1::3], values[..., 2::3], values[..., 3::3]
         proposed, wanted = tp + fp, tp + fn

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, ReadVerdicts
 from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.files.aligned import aligned
@@ -72,8 +72,8 @@ class RecordedJudge:
     """
 
     name: str
-    grades: NDArray[np.float64]
-    by_aspect: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    grades: FloatArray
+    by_aspect: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def take(self, columns: list[int]) -> RecordedJudge:
         """Return the grades of some of the sentences."""
@@ -130,9 +130,9 @@ class Benchmark:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     sample: bool = False
-    segment_scores: NDArray[np.float64] | None = None
-    ratings: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    raters: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    segment_scores: FloatArray | None = None
+    ratings: Mapping[str, FloatArray] = field(default_factory=dict)
+    raters: Mapping[str, FloatArray] = field(default_factory=dict)
     places: bool = False
     labels: CorrectionLabels | None = None
     recorded: tuple[RecordedJudge, ...] = ()
@@ -152,7 +152,7 @@ class Benchmark:
         """The views that have human scores, the default first."""
         return tuple(self.human)
 
-    def human_scores(self, kind: str, view: View | None = None) -> NDArray[np.float64]:
+    def human_scores(self, kind: str, view: View | None = None) -> FloatArray:
         """Return human scores of the corpus' systems.
 
         Args:
@@ -180,7 +180,7 @@ class Benchmark:
         return "mean" if self.ratings else "rating"
 
     @property
-    def rated(self) -> Mapping[str, NDArray[np.float64]]:
+    def rated(self) -> Mapping[str, FloatArray]:
         """Mean ratings by aspect, and of the `overall` one; empty without ratings.
 
         Tables have the shape (systems, sentences), NaN where there is no rating.
@@ -292,7 +292,7 @@ class Benchmark:
         self,
         kinds: PublishedScores,
         items: Sequence[RankedItem],
-        scores: NDArray[np.float64] | None,
+        scores: FloatArray | None,
     ) -> PublishedScores:
         """Return human scores of systems, computed from the judgments of some sentences."""
         columns = dict(kinds)

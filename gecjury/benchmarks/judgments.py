@@ -17,9 +17,8 @@ from typing import Literal, NoReturn, TypeVar
 from xml.sax import SAXParseException
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_bytes
 from gecjury.corpus.corpus import Corpus
@@ -93,14 +92,14 @@ class JudgmentPairs:
     preference: IntArray
     annotator: IntArray
     item: IntArray
-    shared: NDArray[np.bool_]
+    shared: BoolArray
     systems: tuple[str, ...]
     annotators: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.preference)
 
-    def select(self, mask: NDArray[np.bool_] | IntArray) -> JudgmentPairs:
+    def select(self, mask: BoolArray | IntArray) -> JudgmentPairs:
         """Return the pairs that a boolean mask or an index array selects, in its order."""
         names = {column.name for column in fields(self)} - {"systems", "annotators"}
         return replace(self, **{name: getattr(self, name)[mask] for name in names})
@@ -323,7 +322,7 @@ class JudgedEntries:
         return len(self.sentence) * len(self.systems)
 
     @property
-    def compared(self) -> NDArray[np.bool_]:
+    def compared(self) -> BoolArray:
         """Return which systems are in at least one pair, shape (systems,)."""
         held = np.bincount(self.item, minlength=len(self.sentence))
         compared = np.zeros(len(self.systems), dtype=np.bool_)

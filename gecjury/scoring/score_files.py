@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.core.arrays import NumberArray
 from gecjury.core.errors import GecjuryError, InputError, OutputError
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
@@ -356,7 +357,7 @@ def _number(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _packed(array: NDArray[Any]) -> dict[str, Any]:
+def _packed(array: NumberArray) -> dict[str, Any]:
     """Return an array as JSON: shape, dtype, zlib-compressed little-endian bytes in base64."""
     # Little-endian on every machine, so that files are portable.
     plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
@@ -96,7 +96,7 @@ def _of(table: Mapping[str, _T], system: str, path: Path) -> _T:
     return table[column]
 
 
-def _segment_scores(path: Path, lines: int) -> dict[str, NDArray[np.float64]]:
+def _segment_scores(path: Path, lines: int) -> dict[str, FloatArray]:
     """Return mean human ratings by column, shape (sentences,); NaN where the cell is empty."""
     table = read_table(path, texts=True)
     if len(table.rows) != lines:
