@@ -50,7 +50,7 @@ class TypedCounts:
     edits: CorpusEdits
     notes: Iterable[str] = ()
     zero: float = 0.0
-    details: Callable[[IntArray], Mapping[str, Any]] = lambda chosen: {}
+    details: Callable[[IntArray], Mapping[str, object]] = lambda chosen: {}
 
     def without_hits(self, empty: BoolArray) -> TypedCounts:
         """Return the counts with the hits of some outputs as misses, both FP and FN.

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import islice
 from pathlib import Path
-from typing import Any, overload
+from typing import IO, Any, overload
 
 from gecjury.core.durable import unwritable, whole_file
 from gecjury.core.errors import InputError, OutputError, nearest
@@ -221,7 +221,7 @@ class FileLines(Sequence[str]):
         lines = _split(text.removeprefix("\ufeff") if number == 0 else text)
         return lines if self._change is None else list(map(self._change, lines))
 
-    def _whole_lines(self, file: Any) -> Iterator[bytes]:
+    def _whole_lines(self, file: IO[bytes]) -> Iterator[bytes]:
         """Yield the content of a file in pieces that end at line ends."""
         pieces: list[bytes] = []
         while piece := file.read(_PIECE):
@@ -457,7 +457,7 @@ def parse_json(
             UTF-8.
     """
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, object]:
         value = dict(pairs)
         if len(value) < len(pairs):
             names = [name for name, _ in pairs]
@@ -502,7 +502,7 @@ def _nested(where: str, expected: str) -> InputError:
     )
 
 
-def _levels(value: Any) -> Iterator[list[Any]]:
+def _levels(value: object) -> Iterator[list[object]]:
     """Yield the parts of lists and objects at each depth, from the whole on, without recursion."""
     level = [value]
     while level:
@@ -515,7 +515,7 @@ def _levels(value: Any) -> Iterator[list[Any]]:
         ]
 
 
-def _too_deep(value: Any) -> bool:
+def _too_deep(value: object) -> bool:
     deepest = next(islice(_levels(value), MOST_DEPTH + 1, None), ())
     return any(isinstance(part, (dict, list)) for part in deepest)
 

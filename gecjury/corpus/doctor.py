@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import read_text, standard_input_kept
@@ -77,7 +77,7 @@ class FileReport:
             return None
         return sum(a.split() == b.split() for a, b in zip(self.lines, self.sources, strict=True))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Return the counts of the file."""
         return {
             "role": self.role,

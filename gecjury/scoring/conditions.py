@@ -14,7 +14,6 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -85,7 +84,7 @@ class Condition:
                     f"{name!r:.60}: {nearest(name[:60], names)}"
                 )
 
-    def holds(self, columns: Mapping[str, Any]) -> BoolArray:
+    def holds(self, columns: Mapping[str, object]) -> BoolArray:
         """Return where the condition is definitely true.
 
         Args:
@@ -119,7 +118,7 @@ class Condition:
             for start, end in zip(starts, [*ends, len(self.text)], strict=True)
         )
 
-    def _truth(self, node: ast.expr, columns: Mapping[str, Any]) -> _Truth:
+    def _truth(self, node: ast.expr, columns: Mapping[str, object]) -> _Truth:
         if isinstance(node, ast.UnaryOp):
             true, false = self._truth(node.operand, columns)
             return false, true

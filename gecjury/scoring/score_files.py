@@ -84,7 +84,7 @@ class ScoredRow:
     metric: str = ""
     signature: str = ""
     score: float | None = None
-    sentences: Sequence[Any] | None = None
+    sentences: Sequence[object] | None = None
     statistics: PackedArray | None = None
     items: PackedArray | None = None
 
@@ -106,7 +106,7 @@ class ScoreFile:
     format: str = ""
     key: str = ""
     signature: Mapping[str, Any] | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -121,13 +121,13 @@ class _StoredMember:
 
     model: str = ""
     missing: Sequence[_Missing] = ()
-    positions: Sequence[Any] = ()
+    positions: Sequence[object] = ()
 
 
 @dataclass(frozen=True)
 class _StoredAudit:
     members: Sequence[_StoredMember]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, object]]
     panel: Mapping[str, float | None] | None = None
 
 
@@ -292,9 +292,9 @@ def _join(rows: Sequence[Statistics]) -> Statistics:
     return Statistics(values, items, _merge([row.details for row in rows]), notes)
 
 
-def _merge(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _merge(parts: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Merge details of rows that were scored at different times; join tables by system."""
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     for part in parts:
         for key, value in part.items():
             old = merged.get(key)
@@ -347,7 +347,7 @@ def write_table(
     write_text(path, text + "\n")
 
 
-def _record(system: str, mark: str, row: Statistics) -> dict[str, Any]:
+def _record(system: str, mark: str, row: Statistics) -> dict[str, object]:
     """Return the record of one system's statistics in a file."""
     items = None if row.items is None else _packed(row.items)
     return {"system": system, "print": mark, "statistics": _packed(row.values), "items": items}
@@ -357,7 +357,7 @@ def _number(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _packed(array: NumberArray) -> dict[str, Any]:
+def _packed(array: NumberArray) -> dict[str, object]:
     """Return an array as JSON: shape, dtype, zlib-compressed little-endian bytes in base64."""
     # Little-endian on every machine, so that files are portable.
     plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)

@@ -279,7 +279,7 @@ class Plan:
         seconds = sum(measured) if len(measured) == len(times) else None
         return cls(sum(plan.requests for plan in plans), tokens, cost, seconds)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Return the plan for JSON, without details."""
         return {
             "requests": self.requests,

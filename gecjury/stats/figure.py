@@ -110,7 +110,7 @@ def figures_by(field: str, values: Mapping[str, Mapping[str, float]], **about: A
     ]
 
 
-def values_of(one: object, *names: str) -> dict[str, Any]:
+def values_of(one: Any, *names: str) -> dict[str, Any]:
     """Return attributes as entries of a record: `name`, or `name=key` under another key.
 
     An attribute that is renamed in the code is an error, and not a key that changes.
@@ -123,7 +123,7 @@ def records(
     figures: Iterable[Figure],
     key: Callable[[Figure], str] = lambda figure: figure.statistic,
     names: Mapping[str, str] = {},
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return figures as flat records, one for everything that figures are about.
 
     A record has the fields of `ABOUT` that are not empty, each value under its key, its interval
@@ -136,7 +136,9 @@ def records(
     """
     rows = []
     for group in grouped(figures):
-        row: dict[str, Any] = {name: value for name in ABOUT if (value := getattr(group[0], name))}
+        row: dict[str, object] = {
+            name: value for name in ABOUT if (value := getattr(group[0], name))
+        }
         for figure in group:
             row[key(figure)] = figure.value
             if figure.interval is not None:
