@@ -110,7 +110,7 @@ def figures_by(field: str, values: Mapping[str, Mapping[str, float]], **about: A
     ]
 
 
-def values_of(one: Any, *names: str) -> dict[str, Any]:
+def values_of(one: object, *names: str) -> dict[str, Any]:
     """Return attributes as entries of a record: `name`, or `name=key` under another key.
 
     An attribute that is renamed in the code is an error, and not a key that changes.

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gecjury.core.errors import MissingExtraError, OptionError, install_hint
 from gecjury.core.records import read_record
@@ -20,6 +21,9 @@ from gecjury.extraction.tagger.importing import (
     tested_version,
 )
 
+if TYPE_CHECKING:
+    from spacy.language import Language
+
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
 _LONGEST = 1000  # characters of a name or path
@@ -27,7 +31,7 @@ _LONGEST = 1000  # characters of a name or path
 _TESTED_SPACY = "3.8"
 
 
-def load_tagger(name: str = EMBEDDED) -> Any:
+def load_tagger(name: str = EMBEDDED) -> Language:
     """Load a spaCy pipeline that tags, lemmatises and parses English.
 
     Args:
@@ -35,21 +39,21 @@ def load_tagger(name: str = EMBEDDED) -> Any:
             (``"en_core_web_sm"``). The embedded one has the coarse parts of speech and pronoun
             lemmas of spaCy 2, with which the official ERRANT files were made.
 
-    Returns:
-        A ``spacy.language.Language``.
-
     Raises:
         MissingExtraError: spaCy is not installed.
         OptionError: the model is not installed, or the spaCy release is outside the tested range.
     """
     spacy = checked_spacy(torch=name != EMBEDDED)
+    pipeline: Language
     if name == EMBEDDED:
         with no_entry_points():
-            return spacy.load(_MODEL)
+            pipeline = spacy.load(_MODEL)
+            return pipeline
     try:
-        return spacy.load(name, disable=["ner"])
+        pipeline = spacy.load(name, disable=["ner"])
     except OSError:
         raise OptionError(_not_installed(name)) from None
+    return pipeline
 
 
 def tagger_signature(name: str = EMBEDDED) -> str:
@@ -102,7 +106,7 @@ def spacy_meta(folder: Path) -> SpacyMeta:
     return read_record(SpacyMeta, folder / "meta.json", what, "name the folder of a pipeline")
 
 
-def checked_spacy(torch: bool) -> Any:
+def checked_spacy(torch: bool) -> ModuleType:
     """Return the spaCy package.
 
     Args:
@@ -118,7 +122,7 @@ def checked_spacy(torch: bool) -> Any:
         raise MissingExtraError(
             f"edits need spaCy, which is not installed: {install_hint('edits')}"
         ) from None
-    tested_version("spaCy", _TESTED_SPACY, vars(spacy)["__version__"])
+    tested_version("spaCy", _TESTED_SPACY, spacy.__version__)
     return spacy
 
 

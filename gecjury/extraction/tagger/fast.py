@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from gecjury.extraction.tagger.model_files import (
 )
 from gecjury.extraction.tagger.transitions import Transitions
 from gecjury.extraction.tagger.windows import EncodedWindows, Maxout, Windows
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 # Rounding may change the order of two scores (of about -35 to 35) that are this close: computing in
 # 64 bits changed no difference of two scores by more than 0.000018 in 14,809 sentences of
@@ -110,8 +113,8 @@ class Embedded:
         self._by_tag: dict[str, list[tuple[_Conditions, dict[str, str]]]] = {}
 
     @cached_property
-    def pipeline(self) -> Any:
-        """The tagger as a `spacy.language.Language`."""
+    def pipeline(self) -> Language:
+        """The same tagger in spaCy."""
         return load_tagger()
 
     def parse(self, sentences: Sequence[list[str]]) -> Tagged:

@@ -57,7 +57,7 @@ def symbols() -> Mapping[str, int]:
     return numbers
 
 
-def import_spacy(torch: bool) -> Any:
+def import_spacy(torch: bool) -> ModuleType:
     """Import spaCy and return the module.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def patterns() -> list[dict[str, Any]]:
     return rules
 
 
-def condition(wanted: Any) -> Callable[[str], bool]:
+def condition(wanted: str | Mapping[str, Any]) -> Callable[[str], bool]:
     """Return the test for a value in a pattern of spaCy's matcher."""
     if isinstance(wanted, str):
         return wanted.__eq__
@@ -102,13 +102,13 @@ def number(text: str) -> int:
 
 def rows(numbers: list[int], seed: int) -> IntArray:
     """Return thinc's four hashes of each number, numbers × 4: MurmurHash3 for 128 bits."""
-    start: Any = np.uint64(seed)
-    one: Any = np.array(numbers, np.uint64) * np.uint64(0x87C37B91114253D5)
+    start = np.uint64(seed)
+    one = np.array(numbers, np.uint64) * np.uint64(0x87C37B91114253D5)
     one = (one << np.uint64(31) | one >> np.uint64(33)) * np.uint64(0x4CF5AD432745937F)
     one ^= start ^ np.uint64(8)
     two = start ^ np.uint64(8)
     one = one + two
-    halves: list[Any] = []
+    halves = []
     for half in (one, one + two):
         for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
             half = (half ^ half >> np.uint64(33)) * np.uint64(factor)

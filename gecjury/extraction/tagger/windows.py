@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ _ROWS = 1024
 _KEPT = 100_000
 
 
-Parameters = Mapping[str, Any]
+Parameters = Mapping[str, Float32Array]
 """Arrays of one layer, by thinc's names."""
 
 
