@@ -114,15 +114,10 @@ def chunk_sequence(source: Sequence[str], edits: Sequence[Edit]) -> list[Chunk]:
 
 
 def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edit]) -> list[int]:
-    """Judge one system's edits on each chunk of the reference.
+    """Return 0 (tp), 1 (fp), 2 (fn), 3 (wrong) or 4 (tn) for each chunk of the reference.
 
     Args:
-        source: source tokens.
         chunks: the reference's `chunk_sequence` of the same source.
-        edits: the system's edits.
-
-    Returns:
-        One of 0 tp, 1 fp, 2 fn, 3 wrong, 4 tn for each chunk.
 
     Raises:
         InputError: an edit lies outside the source or overlaps another.

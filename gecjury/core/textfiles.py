@@ -12,9 +12,11 @@ import time
 import zlib
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, overload
@@ -456,19 +458,8 @@ def parse_json(
             of thousands of digits or half a surrogate pair (`"\ud800"`), which cannot be written as
             UTF-8.
     """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, object]:
-        value = dict(pairs)
-        if len(value) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(
-                f"{where}: {twice!r:.60} occurs twice in an object; rename one of them"
-            )
-        return value
-
     try:
-        value = json.loads(text, object_pairs_hook=once if unique else None)
+        value = json.loads(text, object_pairs_hook=partial(_once, where) if unique else None)
     except InputError:
         raise
     except json.JSONDecodeError as error:
@@ -486,14 +477,29 @@ def parse_json(
     if text.count("[") + text.count("{") > MOST_DEPTH and _too_deep(value):
         raise _nested(where, expected)
     if not halves and ("\\ud" in text or "\\uD" in text):
-        try:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"{where}: {error.object[error.start]!r} is half a surrogate pair, which is not "
-                "a character; write the character itself or both halves"
-            ) from None
+        _refuse_halves(value, where)
     return value
+
+
+def _once(where: str, pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """Return an object in which no name occurs twice."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
+        raise InputError(f"{where}: {twice!r:.60} occurs twice in an object; rename one of them")
+    return value
+
+
+def _refuse_halves(value: object, where: str) -> None:
+    """Refuse text with half a surrogate pair, which cannot be written as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{where}: {error.object[error.start]!r} is half a surrogate pair, which is not "
+            "a character; write the character itself or both halves"
+        ) from None
 
 
 def _nested(where: str, expected: str) -> InputError:

@@ -232,17 +232,7 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
     )
     try:
         record = from_record(ScoreFile, document)
-        # The format comes first: in another format the key may mean something else.
-        if record.format != SCORE_FORMAT:
-            raise InputError(
-                f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
-            )
-        if record.key != signature.key:
-            raise InputError(
-                f"{path}: contains scores for other settings, references or data (key "
-                f"{record.key!s:.60}, expected {signature.key}{_differences(record, signature)}); "
-                "delete or move the file"
-            )
+        _refuse_others(path, record, signature)
         from_record(_StoredDetails, record.details, "details")
         # Checked before anything is unpacked.
         packed = [part for row in record.rows for part in (row.statistics, row.items) if part]
@@ -262,6 +252,21 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: damaged score file ({error!s:.200}); {_ANEW}") from None
+
+
+def _refuse_others(path: str | Path, record: ScoreFile, signature: Signature) -> None:
+    """Refuse scores in another format, or with another key."""
+    # The format comes first: in another format the key may mean something else.
+    if record.format != SCORE_FORMAT:
+        raise InputError(
+            f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
+        )
+    if record.key != signature.key:
+        raise InputError(
+            f"{path}: contains scores for other settings, references or data (key "
+            f"{record.key!s:.60}, expected {signature.key}{_differences(record, signature)}); "
+            "delete or move the file"
+        )
 
 
 def _differences(record: ScoreFile, signature: Signature) -> str:
@@ -310,10 +315,7 @@ def write_table(
     table: ScoreTable,
     others: Mapping[tuple[str, str], Statistics] = MappingProxyType({}),
 ) -> None:
-    """Write a score table; see `read_rows` for the inverse.
-
-    Args:
-        others: rows of other systems or texts that the file already contained.
+    """Write a score table, with `others` that the file already contained; see `read_rows`.
 
     Raises:
         OutputError: the file cannot be written, or a score is infinite, which JSON cannot express;

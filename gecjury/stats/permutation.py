@@ -46,8 +46,7 @@ def permutation_signs(
 
 def _signs(swapped: NumberArray) -> FloatArray:
     """Return −1 for 1, and 1 for 0; computed in single bytes, to move an eighth of the memory."""
-    signs: FloatArray = (1 - 2 * swapped.astype(np.int8)).astype(np.float64)
-    return signs
+    return (1 - 2 * swapped.astype(np.int8)).astype(np.float64)
 
 
 def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
@@ -413,8 +412,7 @@ def _difference(
     left = (centre + swing).reshape(len(middle), -1).T
     right = (centre - swing).reshape(len(middle), -1).T
     rows = np.broadcast_to(human, left.shape)
-    gaps: FloatArray = (measure(rows, left) - measure(rows, right)).reshape(shape)
-    return gaps
+    return (measure(rows, left) - measure(rows, right)).reshape(shape)
 
 
 def swapped_cells(

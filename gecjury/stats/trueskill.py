@@ -387,8 +387,7 @@ def _rate(
         for rows, codes in played:
             _play(means, variances, rows, codes, margin)
         before = now
-    scaled: Float32Array = (means * np.float32(unit)).reshape(systems, metrics, draws)
-    return scaled
+    return (means * np.float32(unit)).reshape(systems, metrics, draws)
 
 
 def _laid(

@@ -344,5 +344,4 @@ def combined(
     """
     hit, wrong, under, over = components(counts)
     a, b, c, d = weights
-    score: FloatArray = a * hit + b * (1 - wrong) + c * (1 - under) + d * (1 - over)
-    return score
+    return a * hit + b * (1 - wrong) + c * (1 - under) + d * (1 - over)

@@ -407,6 +407,27 @@ def _in_tokens(
         The choices that change a token or only mark, and the tokens of the corrected line.
     """
     starts, ends = spans
+    result: list[str] = []
+    done = 0
+    idle: set[Match] = set()
+    for first, last, choices in _by_tokens(kept, text, tokens, spans):
+        low, high = choices[0][0].start, choices[-1][0].end
+        if first < last:
+            low, high = min(low, starts[first]), max(high, ends[last - 1])
+        new_tokens = _TOKEN.findall(_written(text, low, high, choices))
+        if new_tokens == tokens[first:last]:
+            counts["changing nothing"] += len(choices)
+            idle.update(match for match, _ in choices)
+        result += [*tokens[done:first], *new_tokens]
+        done = last
+    return [choice for choice in kept if choice[0] not in idle], [*result, *tokens[done:]]
+
+
+def _by_tokens(
+    kept: Sequence[_Choice], text: str, tokens: Sequence[str], spans: tuple[list[int], list[int]]
+) -> list[tuple[int, int, list[_Choice]]]:
+    """Return the first token, the end and the choices of each stretch of tokens that changes."""
+    starts, ends = spans
     groups: list[tuple[int, int, list[_Choice]]] = []
     for choice in kept:
         match, new = choice
@@ -426,17 +447,4 @@ def _in_tokens(
             groups.append((first, max(so_far, last), [*choices, choice]))
         else:
             groups.append((first, last, [choice]))
-    result: list[str] = []
-    done = 0
-    idle: set[Match] = set()
-    for first, last, choices in groups:
-        low, high = choices[0][0].start, choices[-1][0].end
-        if first < last:
-            low, high = min(low, starts[first]), max(high, ends[last - 1])
-        new_tokens = _TOKEN.findall(_written(text, low, high, choices))
-        if new_tokens == tokens[first:last]:
-            counts["changing nothing"] += len(choices)
-            idle.update(match for match, _ in choices)
-        result += [*tokens[done:first], *new_tokens]
-        done = last
-    return [choice for choice in kept if choice[0] not in idle], [*result, *tokens[done:]]
+    return groups

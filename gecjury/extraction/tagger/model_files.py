@@ -117,8 +117,7 @@ def rows(numbers: list[int], seed: int) -> IntArray:
     two = halves[1] + one
     low = np.uint64(2**32 - 1)
     parts = [one & low, one >> np.uint64(32), two & low, two >> np.uint64(32)]
-    rows: IntArray = np.stack(parts, axis=1).astype(np.int64)
-    return rows
+    return np.stack(parts, axis=1).astype(np.int64)
 
 
 def shape(text: str) -> str:

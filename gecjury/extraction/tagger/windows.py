@@ -121,8 +121,7 @@ class Windows:
             first = len(row_of)
             row_of.update((word, first + i) for i, word in enumerate(new))
             self._table = np.concatenate([self._table[:first], vectors])
-        found_rows: Float32Array = self._table[[row_of[word] for word in words]]
-        return found_rows
+        return self._table[[row_of[word] for word in words]]
 
 
 def _convolve(layer: Maxout, values: Float32Array, rows: IntArray) -> tuple[Float32Array, IntArray]:
