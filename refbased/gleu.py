@@ -172,8 +172,7 @@ class GLEU(Scorer, CountsInParts):
 
     def totals(self, statistics: Statistics) -> FloatArray:
         """Return summed statistics, systems × (2 + 2n)."""
-        sums: FloatArray = statistics.values.sum(axis=1, dtype=np.int64)[:, 0].astype(np.float64)
-        return sums
+        return np.asarray(statistics.values.sum(axis=1, dtype=np.int64)[:, 0], dtype=np.float64)
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the scores of the summed statistics."""

@@ -99,8 +99,7 @@ class GREEN(Scorer, CountsInParts, HasParts, Sums):
 
     def totals(self, statistics: Statistics) -> FloatArray:
         """Return the statistics summed over sentences; systems × (1 + 3n)."""
-        sums: FloatArray = self._chosen(statistics).sum(axis=1, dtype=np.int64).astype(np.float64)
-        return sums
+        return np.asarray(self._chosen(statistics).sum(axis=1, dtype=np.int64), dtype=np.float64)
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the scores of the summed statistics."""

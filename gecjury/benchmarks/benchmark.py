@@ -479,24 +479,17 @@ class LoadRequest:
                 versions += read_set(str(reference))
                 names += [str(reference)] * (len(versions) - len(names))
                 continue
-            for version in self._given(reference, rows, lines, source_read, where):
+            for version in self._given(reference, rows, lines, source_read):
                 names.append(str(reference))
                 labels[f"reference {len(versions)}"] = str(reference)
                 versions.append(meant_references(version, sources))
-        return {
-            "references": tuple(filled_references(names, versions, where)),
-            "_labels": labels,
-        }
+        return {"references": tuple(filled_references(names, versions, where)), "_labels": labels}
 
     def _given(
-        self,
-        reference: str | Path,
-        rows: Sequence[int],
-        lines: int,
-        source_read: Version | None,
-        where: str,
+        self, reference: str | Path, rows: Sequence[int], lines: int, source_read: Version | None
     ) -> Iterator[Version]:
         """Yield the versions of a given file, reduced to the lines that are loaded."""
+        where = f"the sources of {self.info.name}"
         for version in read_versions(reference, overlaps="keep"):
             count = len(version.lines)
             ordered = source_read or Version(("",) * count)

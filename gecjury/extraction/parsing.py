@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gecjury.core.arrays import IntArray
+from gecjury.extraction.tagger import Pipeline
 from gecjury.extraction.tagger.fast import Embedded
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Doc
 
 # Sentences of similar length are parsed together; the size changes only the speed.
@@ -88,7 +88,7 @@ class Parser:
 
     def __init__(
         self,
-        nlp: Embedded | Language,
+        nlp: Embedded | Pipeline,
         docs: Callable[[list[list[str]]], Iterator[Doc]] | None = None,
     ) -> None:
         """Wrap a tagger.
@@ -104,7 +104,7 @@ class Parser:
         self._words: dict[str, tuple[str, int]] = {}
 
     @property
-    def _nlp(self) -> Language:
+    def _nlp(self) -> Pipeline:
         return self._tagger.pipeline if isinstance(self._tagger, Embedded) else self._tagger
 
     def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import import_alone
@@ -22,10 +22,8 @@ from gecjury.extraction.merging import (
     merge_operations,
 )
 from gecjury.extraction.parsing import LONGEST_WHOLE, Operation, Parsed, Parser
+from gecjury.extraction.tagger import Pipeline
 from gecjury.extraction.tagger.fast import Embedded
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 # Types remembered at once, about 600 bytes each.
 _REMEMBERED = 100_000
@@ -305,6 +303,6 @@ class Extractor:
         return list(zip(spans, self.typer.types(spans, source, corrected), strict=True))
 
 
-def errant_extractor(nlp: Embedded | Language) -> Extractor:
+def errant_extractor(nlp: Embedded | Pipeline) -> Extractor:
     """Return the extractor of ERRANT's edits with a tagger."""
     return Extractor(Parser(nlp).parse, Aligner(), errant_rules(), Classifier())

@@ -12,17 +12,13 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gecjury.corpus.files.gold import Scheme
 from gecjury.extraction import chinese, plain, universal
 from gecjury.extraction.pipeline import Extractor, errant_extractor
-from gecjury.extraction.tagger import EMBEDDED, load_tagger, tagger_signature
+from gecjury.extraction.tagger import EMBEDDED, Pipeline, load_tagger, tagger_signature
 from gecjury.extraction.tagger.fast import Embedded
 from gecjury.extraction.tagger.importing import installed_version, tested_version
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 
 def scheme_of(tagger: str) -> Scheme:
@@ -51,7 +47,7 @@ def extractor_of(tagger: str) -> Extractor:
 
 
 @lru_cache(maxsize=1)
-def _loaded(tagger: str, version: str) -> Embedded | Language:
+def _loaded(tagger: str, version: str) -> Embedded | Pipeline:
     """Return a tagger's pipeline; `version` distinguishes a retrained model."""
     del version
     if scheme_of(tagger) == "universal":

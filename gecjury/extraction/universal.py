@@ -6,7 +6,7 @@ not used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,11 +18,10 @@ from gecjury.extraction.merging import Span, errant_rules
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain import PlainTyper, is_near, only_letters, similar
-from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
+from gecjury.extraction.tagger import Pipeline, SpacyMeta, checked_spacy, spacy_meta
 from gecjury.extraction.tagger.importing import installed_version
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Doc
 
 PREFIX = "spacy:"
@@ -132,7 +131,7 @@ def pipeline_signature(name: str) -> dict[str, str]:
     }
 
 
-def load_universal(name: str) -> Language:
+def load_universal(name: str) -> Pipeline:
     """Load a pipeline whose edits are extracted by `universal_extractor`.
 
     Raises:
@@ -140,18 +139,17 @@ def load_universal(name: str) -> Language:
         OptionError: the pipeline cannot be loaded.
     """
     pipeline_signature(name)
-    spacy = checked_spacy(torch=True)
+    load: Callable[..., Pipeline] = checked_spacy(torch=True).load
     place = Path(name) if (Path(name) / "meta.json").is_file() else name.replace("-", "_")
     try:
-        pipeline: Language = spacy.load(place, exclude=["ner"])
+        return load(place, exclude=["ner"])
     except Exception as error:  # from the pipeline's own code or its dependencies
         raise OptionError(
             f"tagger {PREFIX}{visible(name)} cannot be loaded: {visible(str(error))}"
         ) from error
-    return pipeline
 
 
-def universal_extractor(nlp: Language, name: str) -> Extractor:
+def universal_extractor(nlp: Pipeline, name: str) -> Extractor:
     """Return an extractor for a pipeline, with ERRANT's alignment and merging but our own types.
 
     The alignment's costs are ERRANT's, computed from Universal parts of speech and lemmas. Merging
@@ -171,7 +169,7 @@ def universal_extractor(nlp: Language, name: str) -> Extractor:
 class TokenisedDocs:
     """Docs of tokenised sentences, made by a pipeline of any language."""
 
-    def __init__(self, nlp: Language, name: str) -> None:
+    def __init__(self, nlp: Pipeline, name: str) -> None:
         """Try the pipeline on two tokens.
 
         Args:
@@ -237,7 +235,7 @@ class TokenisedDocs:
                 token.lemma_ = lemmas.get(number) or token.lower_
 
 
-def _tokenizer_lemmas(nlp: Language, words: list[str]) -> dict[int, str]:
+def _tokenizer_lemmas(nlp: Pipeline, words: list[str]) -> dict[int, str]:
     """Return lemmas by the pipeline's tokeniser, for words that it does not divide.
 
     The words of languages written without spaces are joined without spaces for it.

@@ -231,8 +231,7 @@ class ScoreTable:
         Cells that a side-by-side scorer did not judge because no human saw them count as missing,
         but not as unanswered.
         """
-        count: int = self.statistics.details.get("unanswered", self.missing)
-        return count
+        return int(self.statistics.details.get("unanswered", self.missing))
 
     @property
     def missing(self) -> int:

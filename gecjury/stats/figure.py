@@ -136,9 +136,7 @@ def records(
     """
     rows = []
     for group in grouped(figures):
-        row: dict[str, object] = {
-            name: value for name in ABOUT if (value := getattr(group[0], name))
-        }
+        row = {name: value for name in ABOUT if (value := getattr(group[0], name))}
         for figure in group:
             row[key(figure)] = figure.value
             if figure.interval is not None:

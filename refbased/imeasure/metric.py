@@ -275,8 +275,7 @@ class IMeasure(Scorer, CountsInParts, HasParts, Sums):
 
     def totals(self, statistics: Statistics) -> FloatArray:
         """Return counts summed over sentences, systems × `_COUNTS`."""
-        sums: FloatArray = np.maximum(statistics.values, 0).sum(axis=1).astype(np.float64)
-        return sums
+        return np.asarray(np.maximum(statistics.values, 0).sum(axis=1), dtype=np.float64)
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return I of the summed counts."""

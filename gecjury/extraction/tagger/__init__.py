@@ -6,12 +6,12 @@ sentences: pass it `spacy.tokens.Doc` objects, in bulk through ``nlp.pipe``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gecjury.core.errors import MissingExtraError, OptionError, install_hint
 from gecjury.core.records import read_record
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
+Pipeline: TypeAlias = "Language"
+"""A spaCy pipeline; type checkers see spaCy's own class, which is imported where it is used."""
+
 _LONGEST = 1000  # characters of a name or path
 # The spaCy release with which the embedded weights were trained and tested.
 _TESTED_SPACY = "3.8"
 
 
-def load_tagger(name: str = EMBEDDED) -> Language:
+def load_tagger(name: str = EMBEDDED) -> Pipeline:
     """Load a spaCy pipeline that tags, lemmatises and parses English.
 
     Args:
@@ -43,17 +46,14 @@ def load_tagger(name: str = EMBEDDED) -> Language:
         MissingExtraError: spaCy is not installed.
         OptionError: the model is not installed, or the spaCy release is outside the tested range.
     """
-    spacy = checked_spacy(torch=name != EMBEDDED)
-    pipeline: Language
+    load: Callable[..., Pipeline] = checked_spacy(torch=name != EMBEDDED).load
     if name == EMBEDDED:
         with no_entry_points():
-            pipeline = spacy.load(_MODEL)
-            return pipeline
+            return load(_MODEL)
     try:
-        pipeline = spacy.load(name, disable=["ner"])
+        return load(name, disable=["ner"])
     except OSError:
         raise OptionError(_not_installed(name)) from None
-    return pipeline
 
 
 def tagger_signature(name: str = EMBEDDED) -> str:

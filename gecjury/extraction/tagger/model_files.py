@@ -29,9 +29,7 @@ _MOVES = "SDLRB"
 
 def norms() -> dict[str, str]:
     """Return spaCy's normal forms of words."""
-    (exceptions,) = import_alone("spacy.lang.norm_exceptions")
-    forms: dict[str, str] = exceptions.BASE_NORMS
-    return forms
+    return dict(import_alone("spacy.lang.norm_exceptions")[0].BASE_NORMS)
 
 
 def moves() -> list[str]:
@@ -46,8 +44,7 @@ def moves() -> list[str]:
 
 def patterns() -> list[dict[str, Any]]:
     """Return the attribute ruler's patterns; later ones win over earlier ones."""
-    rules: list[dict[str, Any]] = _unpacked("attribute_ruler/patterns")
-    return rules
+    return list(_unpacked("attribute_ruler/patterns"))
 
 
 def condition(wanted: str | Mapping[str, Any]) -> Callable[[str], bool]:

@@ -310,8 +310,12 @@ def _checked(
     return study
 
 
+_SourceKey = tuple[str, int]
+"""A source without white space, and how often it occurred before."""
+
+
 def _groups(
-    benchmarks: Sequence[Benchmark], keys: Mapping[str, Sequence[tuple[str, int]]]
+    benchmarks: Sequence[Benchmark], keys: Mapping[str, Sequence[_SourceKey]]
 ) -> tuple[tuple[str, ...], ...]:
     """Return groups of benchmarks that share sources or systems.
 
@@ -336,9 +340,7 @@ def _groups(
 
 
 def _shared_draws(
-    groups: Sequence[Sequence[str]],
-    keys: Mapping[str, Sequence[tuple[str, int]]],
-    settings: Settings,
+    groups: Sequence[Sequence[str]], keys: Mapping[str, Sequence[_SourceKey]], settings: Settings
 ) -> dict[str, IntArray]:
     """Return draws of the sources that benchmarks of a group share.
 
@@ -366,7 +368,7 @@ def _shared_draws(
     return draws
 
 
-def _source_keys(benchmark: Benchmark) -> list[tuple[str, int]]:
+def _source_keys(benchmark: Benchmark) -> list[_SourceKey]:
     """Return each source without white space, and how often it occurred before."""
     seen: dict[str, int] = {}
     keys = []
