@@ -152,6 +152,11 @@ class Benchmark:
         """The views that have human scores, the default first."""
         return tuple(self.human)
 
+    @property
+    def usual_kind(self) -> str:
+        """The kind of human scores that the benchmark's authors use, their first column."""
+        return next(iter(self.human[self.view]))
+
     def human_scores(self, kind: str, view: View | None = None) -> FloatArray:
         """Return human scores of the corpus' systems.
 

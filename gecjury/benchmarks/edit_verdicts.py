@@ -141,9 +141,8 @@ def _spelled(marked: str, corrected: Iterable[Sequence[str]]) -> str:
     """Return the source as marked, or as the corrections spell it: their edits refer to that."""
     sentence = single_spaced(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
     spellings = Counter(map(" ".join, corrected))
-    if not spellings or sentence in spellings:
-        return sentence
-    return spellings.most_common(1)[0][0]
+    known = sentence in spellings or not spellings
+    return sentence if known else spellings.most_common(1)[0][0]
 
 
 def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[str]]:

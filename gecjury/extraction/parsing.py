@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from operator import attrgetter
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gecjury.core.arrays import IntArray
-from gecjury.extraction.tagger import Pipeline
+from gecjury.extraction.tagger import Pipeline, PipelineDoc
 from gecjury.extraction.tagger.fast import Embedded
-
-if TYPE_CHECKING:
-    from spacy.tokens import Doc
 
 # Sentences of similar length are parsed together; the size changes only the speed.
 _BATCH = 128
@@ -89,7 +86,7 @@ class Parser:
     def __init__(
         self,
         nlp: Embedded | Pipeline,
-        docs: Callable[[list[list[str]]], Iterator[Doc]] | None = None,
+        docs: Callable[[list[list[str]]], Iterator[PipelineDoc]] | None = None,
     ) -> None:
         """Wrap a tagger.
 
@@ -140,7 +137,7 @@ class Parser:
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
         return map(self.reduce, self._docs(sentences)) if sentences else iter(())
 
-    def _piped(self, sentences: list[list[str]]) -> Iterator[Doc]:
+    def _piped(self, sentences: list[list[str]]) -> Iterator[PipelineDoc]:
         nlp = self._nlp  # first, since loading it imports spaCy without what is not needed
         from spacy.tokens import Doc
 
@@ -173,7 +170,7 @@ class Parser:
             else:
                 yield Parsed(texts, *(column[start:end] for column in columns))
 
-    def reduce(self, doc: Doc) -> Parsed:
+    def reduce(self, doc: PipelineDoc) -> Parsed:
         """Reduce a parsed sentence to what edits need."""
         from spacy.attrs import DEP, HEAD, LEMMA, ORTH, POS, TAG
 

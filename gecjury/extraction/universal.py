@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.wording import visible
@@ -18,11 +18,8 @@ from gecjury.extraction.merging import Span, errant_rules
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain import PlainTyper, is_near, only_letters, similar
-from gecjury.extraction.tagger import Pipeline, SpacyMeta, checked_spacy, spacy_meta
+from gecjury.extraction.tagger import Pipeline, PipelineDoc, SpacyMeta, checked_spacy, spacy_meta
 from gecjury.extraction.tagger.importing import installed_version
-
-if TYPE_CHECKING:
-    from spacy.tokens import Doc
 
 PREFIX = "spacy:"
 # The version of these rules in signatures and caches, increased when an edit or a type changes.
@@ -197,13 +194,13 @@ class TokenisedDocs:
                 "edits need token.pos and token.lemma: use another pipeline, or tagger=none"
             )
 
-    def __call__(self, sentences: list[list[str]]) -> Iterator[Doc]:
+    def __call__(self, sentences: list[list[str]]) -> Iterator[PipelineDoc]:
         """Yield docs with a lemma for every token."""
         for words, doc in zip(sentences, self._made(sentences), strict=True):
             self._complete(doc, words)
             yield doc
 
-    def _made(self, sentences: list[list[str]]) -> Iterator[Doc]:
+    def _made(self, sentences: list[list[str]]) -> Iterator[PipelineDoc]:
         """Yield docs with exactly the given tokens."""
         from spacy.tokens import Doc
 
@@ -225,7 +222,7 @@ class TokenisedDocs:
                 )
             yield doc
 
-    def _complete(self, doc: Doc, words: list[str]) -> None:
+    def _complete(self, doc: PipelineDoc, words: list[str]) -> None:
         """Set missing lemmas: those of the tokeniser, else the word in lower case."""
         if all(token.lemma for token in doc):
             return

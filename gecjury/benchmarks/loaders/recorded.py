@@ -115,12 +115,9 @@ def _read_sottana(request: LoadRequest) -> tuple[list[dict[str, Row]], dict[str,
     """Return the rows by id of each person, the same sentences for all, and those of the judge."""
     files = [file for of_rater in _RATERS for file in of_rater]
     paths = request.folder.paths([*files, _GPT4], wanted_by=request.info.name)
-
-    def rows_of(*files: str) -> dict[str, Row]:
-        return _by_id([row for f in files for row in read_table(paths[f], texts=True).rows])
-
-    people, judge = [rows_of(*of_rater) for of_rater in _RATERS], rows_of(_GPT4)
-    seen = people[0]
+    tables = {file: read_table(path, texts=True).rows for file, path in paths.items()}
+    people = [_by_id([row for f in of_rater for row in tables[f]]) for of_rater in _RATERS]
+    judge, seen = _by_id(tables[_GPT4]), people[0]
     for rows in people[1:]:
         _check_same(seen, rows)
     for name, row in judge.items():

@@ -210,12 +210,11 @@ def _given_scores(
 
     An empty cell is not a rating of zero: the correction was not rated.
     """
-    place = {name: number for number, name in enumerate(corpus.names)}
     scores: dict[_ScoreKey, list[float]] = {}
     empty = 0
     for row in rows:
         sentence = _sentence(row, first, corpus)
-        system = place[_system(row, "system", corpus)]
+        system = corpus.names.index(_system(row, "system", corpus))
         if not row["score"]:
             empty += 1
             continue

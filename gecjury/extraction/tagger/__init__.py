@@ -23,11 +23,15 @@ from gecjury.extraction.tagger.importing import (
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
+# Type checkers see spaCy's own classes, which are imported where they are used.
 Pipeline: TypeAlias = "Language"
-"""A spaCy pipeline; type checkers see spaCy's own class, which is imported where it is used."""
+"""A spaCy pipeline."""
+PipelineDoc: TypeAlias = "Doc"
+"""A sentence in the form of a spaCy pipeline."""
 
 _LONGEST = 1000  # characters of a name or path
 # The spaCy release with which the embedded weights were trained and tested.

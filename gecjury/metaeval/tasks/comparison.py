@@ -323,18 +323,16 @@ def _groups(
         keys: the keys of each benchmark's sources.
     """
     systems = {one.name: (one.places, frozenset(one.corpus.names)) for one in benchmarks}
+
+    def share(one: str, other: str) -> bool:
+        if systems[one] == systems[other] and not systems[one][0]:
+            return True
+        least = _SHARED * min(len(keys[one]), len(keys[other]))
+        return len(set(keys[one]) & set(keys[other])) >= least
+
     groups: list[set[str]] = []
     for name in keys:
-        near = [
-            group
-            for group in groups
-            if any(
-                len(set(keys[name]) & set(keys[other]))
-                >= _SHARED * min(len(keys[name]), len(keys[other]))
-                or (systems[name] == systems[other] and not systems[name][0])
-                for other in group
-            )
-        ]
+        near = [group for group in groups if any(share(name, other) for other in group)]
         groups = [group for group in groups if group not in near] + [{name}.union(*near)]
     return tuple(tuple(name for name in keys if name in group) for group in groups)
 
@@ -361,7 +359,7 @@ def _shared_draws(
             parts = []
             for places in rows.values():
                 rng = np.random.default_rng([settings.seed, 11, order[keys[name][places[0]]]])
-                one_part = np.zeros(len(places), dtype=np.int64)
+                one_part = np.zeros(len(places), np.int64)
                 drawn = draws_within(one_part, settings.resampling.resamples, rng)
                 parts.append(np.array(places)[drawn])
             draws[name] = np.sort(np.concatenate(parts, axis=1), axis=1)
