@@ -14,9 +14,8 @@ from importlib.util import find_spec
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import Float32Array, FloatArray
+from gecjury.core.arrays import BoolArray, Float32Array, FloatArray
 from gecjury.core.caches import VectorCache
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
@@ -161,9 +160,7 @@ def _windows(pairs: Iterable[_Pair]) -> Iterator[list[_Pair]]:
         yield part
 
 
-def _unit_states(
-    encoder: Encoder, texts: Sequence[str]
-) -> list[tuple[Float32Array, NDArray[np.bool_]]]:
+def _unit_states(encoder: Encoder, texts: Sequence[str]) -> list[tuple[Float32Array, BoolArray]]:
     """Return word pieces as unit vectors, and which of them are the sentence's own."""
     result = []
     for states, ids in encoder.token_states(texts):
@@ -174,8 +171,8 @@ def _unit_states(
 
 
 def _f1(
-    candidate: tuple[Float32Array, NDArray[np.bool_]],
-    reference: tuple[Float32Array, NDArray[np.bool_]],
+    candidate: tuple[Float32Array, BoolArray],
+    reference: tuple[Float32Array, BoolArray],
 ) -> float:
     """Return F1 of the mean best match of each side's own pieces; special pieces may be matched."""
     (x, in_candidate), (y, in_reference) = candidate, reference

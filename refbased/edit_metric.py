@@ -50,7 +50,7 @@ class TypedCounts:
     edits: CorpusEdits
     notes: Iterable[str] = ()
     zero: float = 0.0
-    details: Callable[[IntArray], Mapping[str, Any]] = lambda chosen: {}
+    details: Callable[[IntArray], Mapping[str, object]] = lambda chosen: {}
 
     def without_hits(self, empty: BoolArray) -> TypedCounts:
         """Return the counts with the hits of some outputs as misses, both FP and FN.
@@ -145,7 +145,7 @@ class BestReference(Scorer, HasParts):
         """
         return self.rule(counts, counts)
 
-    def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
+    def counts_at(self, values: FloatArray, level: ScoreLevel) -> FloatArray:
         """Return the counts of a level, (..., K); overridden where sentences and corpora differ."""
         return values
 
@@ -187,7 +187,7 @@ class BestReference(Scorer, HasParts):
 
     def chosen_in_run(
         self,
-        values: NDArray[Any],
+        values: FloatArray,
         draws: IntArray | None = None,
         before: FloatArray | None = None,
     ) -> tuple[FloatArray, IntArray]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -296,7 +296,7 @@ def _touch(first: Edit, second: Edit) -> bool:
 
 def _verdict(
     source: str, edit: Edit, verdict: str, side: str, near: Sequence[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "side": side,
         "edit": edit_label(edit),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.core.runtime import Runtime
@@ -129,7 +128,7 @@ class GLEU(Scorer, CountsInParts):
             for chosen in rng.random((references, lines)).argsort(axis=0):
                 yield Statistics(values[:, np.arange(lines), chosen][:, :, None])
 
-    def _mean_over_draws(self, values: NDArray[Any]) -> FloatArray:
+    def _mean_over_draws(self, values: FloatArray) -> FloatArray:
         """Return the mean score over `draws` random choices of references, shape (systems,)."""
         systems, count, references, width = values.shape
         rng = np.random.default_rng(self.seed)
@@ -154,7 +153,7 @@ class GLEU(Scorer, CountsInParts):
         mean: FloatArray = np.ascontiguousarray(scores.T).mean(axis=1)
         return mean
 
-    def _sum_scores(self, values: NDArray[Any], weights: FloatArray | None = None) -> FloatArray:
+    def _sum_scores(self, values: FloatArray, weights: FloatArray | None = None) -> FloatArray:
         """Return scores of summed statistics, shape (systems,), or B × systems with weights.
 
         Args:
@@ -173,8 +172,7 @@ class GLEU(Scorer, CountsInParts):
 
     def totals(self, statistics: Statistics) -> FloatArray:
         """Return summed statistics, systems × (2 + 2n)."""
-        sums: FloatArray = statistics.values.sum(axis=1, dtype=np.int64)[:, 0].astype(np.float64)
-        return sums
+        return np.asarray(statistics.values.sum(axis=1, dtype=np.int64)[:, 0], dtype=np.float64)
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the scores of the summed statistics."""

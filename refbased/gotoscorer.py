@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.errors import InputError
@@ -115,15 +114,10 @@ def chunk_sequence(source: Sequence[str], edits: Sequence[Edit]) -> list[Chunk]:
 
 
 def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edit]) -> list[int]:
-    """Judge one system's edits on each chunk of the reference.
+    """Return 0 (tp), 1 (fp), 2 (fn), 3 (wrong) or 4 (tn) for each chunk of the reference.
 
     Args:
-        source: source tokens.
         chunks: the reference's `chunk_sequence` of the same source.
-        edits: the system's edits.
-
-    Returns:
-        One of 0 tp, 1 fp, 2 fn, 3 wrong, 4 tn for each chunk.
 
     Raises:
         InputError: an edit lies outside the source or overlaps another.
@@ -168,8 +162,8 @@ class JudgedChunks:
         sentences: number of sentences.
     """
 
-    verdict: NDArray[np.int64]
-    sentence: NDArray[np.int64]
+    verdict: IntArray
+    sentence: IntArray
     sentences: int
 
     def weights(self) -> list[FloatArray]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, NumberArray, blocks, draw_weights
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
@@ -100,8 +99,7 @@ class GREEN(Scorer, CountsInParts, HasParts, Sums):
 
     def totals(self, statistics: Statistics) -> FloatArray:
         """Return the statistics summed over sentences; systems × (1 + 3n)."""
-        sums: FloatArray = self._chosen(statistics).sum(axis=1, dtype=np.int64).astype(np.float64)
-        return sums
+        return np.asarray(self._chosen(statistics).sum(axis=1, dtype=np.int64), dtype=np.float64)
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the scores of the summed statistics."""
@@ -119,7 +117,7 @@ class GREEN(Scorer, CountsInParts, HasParts, Sums):
             chosen[:, rows] = np.take_along_axis(part, best, axis=2)[:, :, 0]
         return chosen
 
-    def _scores(self, values: NDArray[Any]) -> Scores:
+    def _scores(self, values: NumberArray) -> Scores:
         """Return the scores of statistics (last axis)."""
         tp, fp, fn = values[..., 1::3], values[..., 2::3], values[..., 3::3]
         proposed, wanted = tp + fp, tp + fn

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import permutations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
+from gecjury.core.arrays import BoolArray, FloatArray, Int32Array, IntArray, NumberArray, blocks
 from gecjury.corpus.corpus import Corpus
 from gecjury.stats.counts import precision_recall_f
 
@@ -110,7 +108,7 @@ class _Choices:
 
     settled: FloatArray
     chosen: IntArray
-    place: NDArray[np.int32]
+    place: Int32Array
     counts: FloatArray
     usable: BoolArray
 
@@ -242,7 +240,7 @@ def _replay(choices: _Choices, rule: FirstBest, order: IntArray, totals: FloatAr
 
 
 def choose_running(
-    counts: NDArray[Any],
+    counts: NumberArray,
     rule: FirstBest,
     draws: IntArray | None = None,
     before: FloatArray | None = None,

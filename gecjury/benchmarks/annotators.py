@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs, RankedItem
-from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray, NumberArray
 
 _JudgmentKey = tuple[int, str, str]
 
@@ -130,7 +129,7 @@ def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     return np.concatenate(first), np.concatenate(second)
 
 
-def scott_pi(first: NDArray[Any], second: NDArray[Any]) -> float:
+def scott_pi(first: NumberArray, second: NumberArray) -> float:
     """Return Scott's π (1955), which is κ with chance from the pooled labels of both annotators.
 
     Shared tasks of machine translation, Grundkiewicz et al. (2015) and the SEEDA paper print it as
@@ -192,7 +191,7 @@ def krippendorff_alpha(values: FloatArray, *, level: Literal["ordinal", "interva
     return float(1 - within.sum() / expected)
 
 
-def _mid_ranks(values: NDArray[Any]) -> FloatArray:
+def _mid_ranks(values: NumberArray) -> FloatArray:
     """Return the place of each value among all in ascending order, from ½; equal ones share it."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((counts.cumsum() - counts / 2)[place], dtype=np.float64)

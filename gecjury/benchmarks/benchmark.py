@@ -10,20 +10,20 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, ReadVerdicts
 from gecjury.benchmarks.human_scores import columns_of_rankings
-from gecjury.benchmarks.judgments import RankedItem, judged_entries
+from gecjury.benchmarks.judgments import RankedItem, judged_entries, renumbered
 from gecjury.benchmarks.table import BenchmarkInfo, View
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.files.aligned import aligned
@@ -72,8 +72,8 @@ class RecordedJudge:
     """
 
     name: str
-    grades: NDArray[np.float64]
-    by_aspect: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    grades: FloatArray
+    by_aspect: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def take(self, columns: list[int]) -> RecordedJudge:
         """Return the grades of some of the sentences."""
@@ -130,9 +130,9 @@ class Benchmark:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     sample: bool = False
-    segment_scores: NDArray[np.float64] | None = None
-    ratings: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    raters: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    segment_scores: FloatArray | None = None
+    ratings: Mapping[str, FloatArray] = field(default_factory=dict)
+    raters: Mapping[str, FloatArray] = field(default_factory=dict)
     places: bool = False
     labels: CorrectionLabels | None = None
     recorded: tuple[RecordedJudge, ...] = ()
@@ -152,7 +152,12 @@ class Benchmark:
         """The views that have human scores, the default first."""
         return tuple(self.human)
 
-    def human_scores(self, kind: str, view: View | None = None) -> NDArray[np.float64]:
+    @property
+    def usual_kind(self) -> str:
+        """The kind of human scores that the benchmark's authors use, their first column."""
+        return next(iter(self.human[self.view]))
+
+    def human_scores(self, kind: str, view: View | None = None) -> FloatArray:
         """Return human scores of the corpus' systems.
 
         Args:
@@ -180,7 +185,7 @@ class Benchmark:
         return "mean" if self.ratings else "rating"
 
     @property
-    def rated(self) -> Mapping[str, NDArray[np.float64]]:
+    def rated(self) -> Mapping[str, FloatArray]:
         """Mean ratings by aspect, and of the `overall` one; empty without ratings.
 
         Tables have the shape (systems, sentences), NaN where there is no rating.
@@ -252,20 +257,8 @@ class Benchmark:
         place = {row: number for number, row in enumerate(rows)}
         corpus = replace(self.corpus.take(rows), drawn=(self.corpus, tuple(rows)))
         if self.corpus.groups is not None:
-            groups = tuple(
-                replace(group, sentence=place[group.sentence])
-                for group in self.corpus.groups
-                if group.sentence in place
-            )
-            corpus = replace(corpus, groups=groups)
-        rankings = {
-            view: tuple(
-                replace(item, sentence=place[item.sentence])
-                for item in items
-                if item.sentence in place
-            )
-            for view, items in self.rankings.items()
-        }
+            corpus = replace(corpus, groups=renumbered(self.corpus.groups, place))
+        rankings = {view: renumbered(items, place) for view, items in self.rankings.items()}
         columns, scores, labels = list(rows), self.segment_scores, self.labels
         scores = None if scores is None else scores[:, columns]
         if labels is not None:
@@ -292,7 +285,7 @@ class Benchmark:
         self,
         kinds: PublishedScores,
         items: Sequence[RankedItem],
-        scores: NDArray[np.float64] | None,
+        scores: FloatArray | None,
     ) -> PublishedScores:
         """Return human scores of systems, computed from the judgments of some sentences."""
         columns = dict(kinds)
@@ -386,6 +379,10 @@ class LoadRequest:
         files = len(self.references) - len(named)
         return "+".join([*named, *([f"{files} given"] if files else [])])
 
+    def official_called(self, name: str) -> str:
+        """Return the name of the references, with another name for the official ones alone."""
+        return name if self.references == ("official",) else self.reference_name
+
     def corpus(
         self,
         sources: Sequence[str],
@@ -473,8 +470,7 @@ class LoadRequest:
             read_set: returns the versions of a named set, already reduced to `rows`.
             rows: the lines of the full files that are loaded.
             lines: the number of lines of the full files; a given file may also have this many.
-            sources: the sentences that are loaded.
-            source_read: their file, if its ids may be named in a given file.
+            source_read: the file of the sources, if its ids may be named in a given file.
 
         Raises:
             InputError: a file has neither number of lines, or other ids.
@@ -488,26 +484,29 @@ class LoadRequest:
                 versions += read_set(str(reference))
                 names += [str(reference)] * (len(versions) - len(names))
                 continue
-            for version in read_versions(reference, overlaps="keep"):
-                count = len(version.lines)
-                ordered = source_read or Version(("",) * count)
-                version = aligned(ordered, where, str(reference), version, reference=True)
-                # A file as long as the full files is reduced to the lines that are loaded.
-                if count == lines:
-                    version = version.take(rows)
-                elif count != len(rows):
-                    either = f"{len(rows)} (one for each sentence loaded)"
-                    if lines != len(rows):
-                        either += f" or {lines} (the full files)"
-                    raise InputError(
-                        f"{reference} has {count} lines; a reference of {self.info.name} must "
-                        f"have {either}"
-                    )
+            for version in self._given(reference, rows, lines, source_read):
                 names.append(str(reference))
                 labels[f"reference {len(versions)}"] = str(reference)
                 versions.append(meant_references(version, sources))
-        filled = filled_references(names, versions, where)
-        return {"references": tuple(filled), "_labels": labels}
+        return {"references": tuple(filled_references(names, versions, where)), "_labels": labels}
+
+    def _given(
+        self, reference: str | Path, rows: Sequence[int], lines: int, source_read: Version | None
+    ) -> Iterator[Version]:
+        """Yield the versions of a given file, reduced to the lines that are loaded."""
+        where = f"the sources of {self.info.name}"
+        for version in read_versions(reference, overlaps="keep"):
+            count = len(version.lines)
+            ordered = source_read or Version(("",) * count)
+            version = aligned(ordered, where, str(reference), version, reference=True)
+            if count not in (lines, len(rows)):
+                either = f"{len(rows)} (one for each sentence loaded)"
+                either += f" or {lines} (the full files)" * (lines != len(rows))
+                raise InputError(
+                    f"{reference} has {count} lines; a reference of {self.info.name} must have "
+                    f"{either}"
+                )
+            yield version.take(rows) if count == lines else version
 
 
 def ranked_groups(

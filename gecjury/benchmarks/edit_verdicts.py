@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,6 +137,14 @@ def read_edit_verdicts(folder: Path) -> ReadVerdicts:
     return tuple(verdicts), tuple(sources), tuple(unread)
 
 
+def _spelled(marked: str, corrected: Iterable[Sequence[str]]) -> str:
+    """Return the source as marked, or as the corrections spell it: their edits refer to that."""
+    sentence = single_spaced(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
+    spellings = Counter(map(" ".join, corrected))
+    known = sentence in spellings or not spellings
+    return sentence if known else spellings.most_common(1)[0][0]
+
+
 def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[str]]:
     """Read one item file; return its source, the verdicts, and reasons for what is left out."""
     lines = read_text(path).splitlines()
@@ -144,11 +153,7 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[str]]
         raise InputError(f"{path}: no source: expected a line <t>...</t> with the source sentence")
     marked = lines[at][3:].rpartition("</t>")[0]
     targets = [_read_target(line) for line in lines[at + 1 :] if line.startswith("<s")]
-    # If no correction spells the source as marked, their own spelling is used: edits refer to it.
-    sentence = single_spaced(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
-    spelled = Counter(" ".join(target[0]) for target in targets if target is not None)
-    if spelled and sentence not in spelled:
-        sentence = spelled.most_common(1)[0][0]
+    sentence = _spelled(marked, [words for words, _ in filter(None, targets)])
     tokens = sentence.split()
     verdicts: list[HumanVerdict] = []
     reasons: list[str] = []
@@ -169,11 +174,8 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[str]]
             if valid is None:
                 reasons.append("no verdict: left out")
                 continue
-            verdicts.append(
-                HumanVerdict(
-                    path.parent.name, sentence, text, edit.start, edit.end, edit.correction, valid
-                )
-            )
+            span = edit.start, edit.end, edit.correction
+            verdicts.append(HumanVerdict(path.parent.name, sentence, text, *span, valid))
     # A line of markup next to the source means that the document begins or ends here.
     before, after = (
         "" if line.startswith("<") else single_spaced(line)

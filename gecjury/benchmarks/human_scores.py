@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.benchmarks.judgments import (
     JudgedEntries,
@@ -18,7 +17,7 @@ from gecjury.benchmarks.judgments import (
     RankedItem,
     expand_pairs,
 )
-from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.stats.ranking import wins_to_scores
 from gecjury.stats.trueskill import Game, Outcome, rate
 
@@ -145,7 +144,7 @@ def _draw_all(
     means: FloatArray,
     variances: FloatArray,
     won: FloatArray,
-    met: NDArray[np.bool_],
+    met: BoolArray,
     game: Game,
     draws: int,
     rng: np.random.Generator,

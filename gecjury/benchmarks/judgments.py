@@ -10,19 +10,18 @@ from __future__ import annotations
 import io
 import xml.sax.xmlreader
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, NoReturn, TypeVar
 from xml.sax import SAXParseException
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_bytes
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, Group
 
 FIRST_SENTENCE = "if the judgments count from 0, set first_sentence = 0 in benchmark.toml"
 """The remedy for a sentence number below the first."""
@@ -93,14 +92,14 @@ class JudgmentPairs:
     preference: IntArray
     annotator: IntArray
     item: IntArray
-    shared: NDArray[np.bool_]
+    shared: BoolArray
     systems: tuple[str, ...]
     annotators: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.preference)
 
-    def select(self, mask: NDArray[np.bool_] | IntArray) -> JudgmentPairs:
+    def select(self, mask: BoolArray | IntArray) -> JudgmentPairs:
         """Return the pairs that a boolean mask or an index array selects, in its order."""
         names = {column.name for column in fields(self)} - {"systems", "annotators"}
         return replace(self, **{name: getattr(self, name)[mask] for name in names})
@@ -213,6 +212,16 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         raise InputError(f"{self._path}, line {line}: {wrong}; {remedy}")
 
 
+_Placed = TypeVar("_Placed", RankedItem, Group)
+
+
+def renumbered(items: Iterable[_Placed], row_of: Mapping[int, int]) -> tuple[_Placed, ...]:
+    """Return the items of the sentences that are kept, with their new rows."""
+    return tuple(
+        replace(item, sentence=row_of[item.sentence]) for item in items if item.sentence in row_of
+    )
+
+
 def read_rankings(
     path: Path,
     *,
@@ -227,7 +236,7 @@ def read_rankings(
     Args:
         path: XML file, e.g. `judgments_edit.xml` of SEEDA or `judgments.xml` of GJG15.
         first_line: number of the first sentence in `src-id`: 1 in SEEDA, 0 in GJG15.
-        lines: number of sentences in the output files, to check `src-id` against.
+        lines: number of sentences in the output files.
         systems: the systems that may occur; empty for any.
         unknown: counter of the judgments of other systems, which are then left out; None to refuse
             them.
@@ -242,12 +251,22 @@ def read_rankings(
             references, lacks an attribute, has an invalid rank or sentence number, names an
             unknown system, ranks one twice, or contains no ranking.
     """
+    handler = _RankingHandler(path, first_line, lines, frozenset(systems), unknown, rows)
+    _parse_xml(path, handler)
+    if not handler.items and not unknown:
+        raise InputError(
+            f"{path}: no rankings: expected <ranking-item> elements with <translation> inside"
+        )
+    return tuple(handler.items)
+
+
+def _parse_xml(path: Path, handler: xml.sax.handler.ContentHandler) -> None:
+    """Parse an untrusted XML file."""
     # defusedxml ships no type hints.
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
     from defusedxml.sax import parse  # type: ignore[import-untyped]
 
     data = read_bytes(path)
-    handler = _RankingHandler(path, first_line, lines, frozenset(systems), unknown, rows)
     try:
         parse(io.BytesIO(data), handler)
     except InputError:
@@ -267,11 +286,6 @@ def read_rankings(
             f"{path}: its XML declaration names an encoding that cannot be read ({error}); "
             "save the file as UTF-8 and declare that encoding"
         ) from error
-    if not handler.items and not unknown:
-        raise InputError(
-            f"{path}: no rankings: expected <ranking-item> elements with <translation> inside"
-        )
-    return tuple(handler.items)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -323,7 +337,7 @@ class JudgedEntries:
         return len(self.sentence) * len(self.systems)
 
     @property
-    def compared(self) -> NDArray[np.bool_]:
+    def compared(self) -> BoolArray:
         """Return which systems are in at least one pair, shape (systems,)."""
         held = np.bincount(self.item, minlength=len(self.sentence))
         compared = np.zeros(len(self.systems), dtype=np.bool_)

@@ -12,6 +12,8 @@ FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
+NumberArray = NDArray[np.bool_ | np.integer | np.floating]
+"""Where verdicts, counts and scores are treated alike."""
 
 BLOCK = 2_000_000
 """Numbers held in memory at once (16 MB of floats) where the whole array may be of any size.

@@ -77,7 +77,7 @@ class WorkerDied(GecjuryError):
         self.status = status
 
 
-def failure(error: Exception) -> dict[str, str]:
+def failure(error: Exception) -> dict[str, object]:
     """Return an error in the form of a worker's answer; see `answered`."""
     trace = "" if isinstance(error, GecjuryError) else traceback.format_exc()
     return {"error": type(error).__name__, "message": str(error), "trace": trace}
@@ -107,7 +107,7 @@ class WorkerProcess(ABC):
 
     streams: tuple[IO[str], IO[str]]
 
-    def ask(self, question: Any) -> Any:
+    def ask(self, question: object) -> Any:
         """Return the answer to a question; both are JSON values.
 
         Raises:
@@ -250,7 +250,7 @@ class Pool(Generic[_T]):
     """
 
     def __init__(self) -> None:
-        self.processes: list[Any] = []
+        self.processes: list[WorkerProcess] = []
         self.results: SimpleQueue[_T | BaseException] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
@@ -350,7 +350,7 @@ def _serve(start: Start, asked: IO[str], answers: IO[str]) -> None:
         while line := asked.readline():
             try:
                 answer_to = answer_to or start()
-                answer: dict[str, Any] = {"answer": answer_to(json.loads(line))}
+                answer: dict[str, object] = {"answer": answer_to(json.loads(line))}
             except GecjuryError as error:
                 answer = failure(error)
             answers.write(json.dumps(answer) + "\n")

@@ -24,7 +24,7 @@ def from_record(kind: type[_T], value: object, where: str = "") -> _T:
 
     Args:
         kind: a dataclass, or a type that its fields may have: `str`, `int`, `float`, `bool`,
-            `None`, `Path`, `Any`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a
+            `None`, `Path`, `object`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a
             list), a `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are
             ignored; fields with a default may be missing.
         value: from `json.loads`.
@@ -54,9 +54,9 @@ def read_record(kind: type[_T], path: str | Path, what: str, remedy: str) -> _T:
         raise InputError(f"{path}: is not {what} ({error}): {remedy}") from None
 
 
-def _read(kind: Any, value: Any, where: str) -> Any:
+def _read(kind: object, value: object, where: str) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
+    if kind in (Any, object):
         return value
     if is_dataclass(kind):
         return _dataclass(cast(type, kind), value, where)
@@ -91,7 +91,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
 _LARGEST = 1.7e308  # of floats; an integer in JSON may be larger
 
 
-def _dataclass(kind: type, value: Any, where: str) -> Any:
+def _dataclass(kind: type, value: object, where: str) -> Any:
     if not isinstance(value, dict):
         raise _error(value, "an object", where)
     declared = _types(kind)
@@ -106,11 +106,11 @@ def _dataclass(kind: type, value: Any, where: str) -> Any:
 
 
 @lru_cache
-def _types(kind: type) -> Mapping[str, Any]:
+def _types(kind: type) -> Mapping[str, object]:
     return get_type_hints(kind)
 
 
-def _union(kinds: Sequence[Any], value: Any, where: str) -> Any:
+def _union(kinds: Sequence[object], value: object, where: str) -> Any:
     for kind in kinds:
         try:
             return _read(types.NoneType if kind is None else kind, value, where)
@@ -123,7 +123,7 @@ def _below(where: str, key: str) -> str:
     return f"{where}.{key:.60}" if where else f"{key:.60}"
 
 
-def _error(value: Any, expected: str, where: str) -> ValueError:
+def _error(value: object, expected: str, where: str) -> ValueError:
     return ValueError(f"{where or 'the document'} is {value!r:.60}; expected {expected}")
 
 

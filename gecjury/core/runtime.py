@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 __version__ = "0.1.0"
 
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 @cache
-def import_alone(*names: str) -> Sequence[Any]:
+def import_alone(*names: str) -> Sequence[ModuleType]:
     """Import modules without running their packages, whose import may take far longer.
 
     Modules are imported normally if they need their packages after all, and if other threads run,
@@ -50,7 +50,7 @@ def import_alone(*names: str) -> Sequence[Any]:
     return [import_module(name) for name in names]
 
 
-def _imported_alone(names: Sequence[str]) -> list[Any]:
+def _imported_alone(names: Sequence[str]) -> list[ModuleType]:
     before = set(sys.modules)
     stand_ins = []
     try:

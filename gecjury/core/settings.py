@@ -80,9 +80,9 @@ class Option:
 
     path: str
     kinds: tuple[Any, ...]
-    choices: tuple[Any, ...]
+    choices: tuple[object, ...]
     many: bool
-    default: Any
+    default: object
     required: bool
     meaning: str
     label: str
@@ -136,7 +136,7 @@ class Option:
         written = {text: _plain(bound) for text, bound in bounds.items() if bound is not None}
         return " and ".join(text.format(bound) for text, bound in written.items())
 
-    def read_all(self, value: Any) -> Any:
+    def read_all(self, value: object) -> Any:
         """Return the value of the field from text or from Python: a tuple if it has several.
 
         Raises:
@@ -148,7 +148,7 @@ class Option:
         # A value that is given twice counts once.
         return tuple(dict.fromkeys(map(self.read, values)))
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> Any:
         """Return one value from text or from Python.
 
         Raises:
@@ -171,7 +171,7 @@ class Option:
             return converted
         raise dataclasses.replace(self, choices=(*choices,))._refusal(value)
 
-    def check(self, value: Any) -> None:
+    def check(self, value: object) -> None:
         """Refuse a value that is not a choice or out of bounds.
 
         Raises:
@@ -194,7 +194,7 @@ class Option:
             if bound is not None and not holds(value, bound):
                 raise self._refusal(value, self._bounds)
 
-    def _refusal(self, value: Any, expected: str = "") -> OptionError:
+    def _refusal(self, value: object, expected: str = "") -> OptionError:
         """Return the error for a value, by default one that is no choice or of another kind."""
         hint = f" ({self.hint})" if self.hint and expected else ""
         if not expected and self.choices:
@@ -213,7 +213,7 @@ def _plain(number: float) -> str:
     return f"{number:.0f}" if number == int(number) and abs(number) <= _LARGEST else f"{number:g}"
 
 
-def _of_kind(value: Any, kind: Any) -> Any:
+def _of_kind(value: object, kind: Any) -> Any:
     """Return a value, or the value that a text names, as one kind.
 
     Raises:
@@ -232,7 +232,7 @@ def _of_kind(value: Any, kind: Any) -> Any:
     return value
 
 
-def option(default: Any = REQUIRED, *flags: str, **details: Any) -> Any:
+def option(default: object = REQUIRED, *flags: str, **details: object) -> Any:
     """Return a dataclass field with details that its type, default and docstring cannot express.
 
     A field that contains settings itself has two details of its own: `offers`, which of their
@@ -303,7 +303,7 @@ def _options_of(settings: type) -> tuple[Option, ...]:
     return tuple(options)
 
 
-def settings_from(settings: type[T], values: Mapping[str, Any], base: T | None = None) -> T:
+def settings_from(settings: type[T], values: Mapping[str, object], base: T | None = None) -> T:
     """Create settings from values by option.
 
     Args:
@@ -316,8 +316,8 @@ def settings_from(settings: type[T], values: Mapping[str, Any], base: T | None =
     declared = options_of(settings, hidden=True)
     keywords = {one.keyword: one for one in declared}
     by_name = keywords | {one.name: one for one in declared}
-    fields: dict[str, Any] = {}
-    inner: dict[str, dict[str, Any]] = {}
+    fields: dict[str, object] = {}
+    inner: dict[str, dict[str, object]] = {}
     for key, value in values.items():
         if key not in by_name:
             known_name(f"setting of {settings.__name__.lower()}", key, [*keywords])
@@ -341,7 +341,7 @@ def recorded(settings: Any) -> dict[str, Any]:
     }
 
 
-def _plain_value(value: Any) -> Any:
+def _plain_value(value: object) -> Any:
     """Return a value for JSON: text without keys of servers, and other objects by their names."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -384,7 +384,7 @@ def check_needs(settings: object, *names: str) -> None:
 
 
 def refuse_unread(
-    declared: Iterable[Option], values: Mapping[str, Any], usual: Mapping[str, Any]
+    declared: Iterable[Option], values: Mapping[str, object], usual: Mapping[str, object]
 ) -> None:
     """Refuse options that would do nothing together with the others.
 
@@ -428,7 +428,7 @@ def attributes_of(docstring: str) -> Mapping[str, str]:
     return {name: " ".join(parts).replace("`", "") for name, parts in entries.items()}
 
 
-def _kinds(hint: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], bool]:
+def _kinds(hint: object) -> tuple[tuple[object, ...], tuple[object, ...], bool]:
     """Return the kinds of value that a type declares, its choices, and whether it has several."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:

@@ -12,12 +12,14 @@ import time
 import zlib
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, overload
+from typing import IO, Any, overload
 
 from gecjury.core.durable import unwritable, whole_file
 from gecjury.core.errors import InputError, OutputError, nearest
@@ -221,7 +223,7 @@ class FileLines(Sequence[str]):
         lines = _split(text.removeprefix("\ufeff") if number == 0 else text)
         return lines if self._change is None else list(map(self._change, lines))
 
-    def _whole_lines(self, file: Any) -> Iterator[bytes]:
+    def _whole_lines(self, file: IO[bytes]) -> Iterator[bytes]:
         """Yield the content of a file in pieces that end at line ends."""
         pieces: list[bytes] = []
         while piece := file.read(_PIECE):
@@ -456,19 +458,8 @@ def parse_json(
             of thousands of digits or half a surrogate pair (`"\ud800"`), which cannot be written as
             UTF-8.
     """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(
-                f"{where}: {twice!r:.60} occurs twice in an object; rename one of them"
-            )
-        return value
-
     try:
-        value = json.loads(text, object_pairs_hook=once if unique else None)
+        value = json.loads(text, object_pairs_hook=partial(_once, where) if unique else None)
     except InputError:
         raise
     except json.JSONDecodeError as error:
@@ -486,14 +477,29 @@ def parse_json(
     if text.count("[") + text.count("{") > MOST_DEPTH and _too_deep(value):
         raise _nested(where, expected)
     if not halves and ("\\ud" in text or "\\uD" in text):
-        try:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"{where}: {error.object[error.start]!r} is half a surrogate pair, which is not "
-                "a character; write the character itself or both halves"
-            ) from None
+        _refuse_halves(value, where)
     return value
+
+
+def _once(where: str, pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """Return an object in which no name occurs twice."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
+        raise InputError(f"{where}: {twice!r:.60} occurs twice in an object; rename one of them")
+    return value
+
+
+def _refuse_halves(value: object, where: str) -> None:
+    """Refuse text with half a surrogate pair, which cannot be written as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{where}: {error.object[error.start]!r} is half a surrogate pair, which is not "
+            "a character; write the character itself or both halves"
+        ) from None
 
 
 def _nested(where: str, expected: str) -> InputError:
@@ -502,7 +508,7 @@ def _nested(where: str, expected: str) -> InputError:
     )
 
 
-def _levels(value: Any) -> Iterator[list[Any]]:
+def _levels(value: object) -> Iterator[list[object]]:
     """Yield the parts of lists and objects at each depth, from the whole on, without recursion."""
     level = [value]
     while level:
@@ -515,7 +521,7 @@ def _levels(value: Any) -> Iterator[list[Any]]:
         ]
 
 
-def _too_deep(value: Any) -> bool:
+def _too_deep(value: object) -> bool:
     deepest = next(islice(_levels(value), MOST_DEPTH + 1, None), ())
     return any(isinstance(part, (dict, list)) for part in deepest)
 

@@ -79,7 +79,7 @@ class Version:
         return Counter(edit.type for line in self.edits for edit in line)
 
     @property
-    def printed(self) -> tuple[Sequence[str], list[Any]]:
+    def printed(self) -> tuple[Sequence[str], list[object]]:
         """The lines, and the edits and marks, that a fingerprint of the version covers."""
         edits = self.edits and [
             [(e.start, e.end, e.correction, e.type) for e in line] for line in self.edits

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import read_text, standard_input_kept
@@ -77,7 +77,7 @@ class FileReport:
             return None
         return sum(a.split() == b.split() for a, b in zip(self.lines, self.sources, strict=True))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Return the counts of the file."""
         return {
             "role": self.role,
@@ -329,6 +329,19 @@ def _encoding(path: str | Path) -> _Remarks:
         )
 
 
+def _empty_lines(report: FileReport, *, whole: bool) -> _Remarks:
+    """Check empty lines, those where the source has a sentence only if the file is a `whole`."""
+    empty = [i for i, line in enumerate(report.lines) if not line.strip()]
+    deleted = [i for i in empty if report.sources[i].strip()]
+    if deleted and whole:
+        message = f"{len(deleted)} empty lines where the source has a sentence "
+        message += f"({named_lines([i + 1 for i in deleted])})"
+        remedy = f"; {NO_REFERENCE} says that there is no reference"
+        yield "warning", message + remedy * (report.role == "reference")
+    if len(empty) > len(deleted):
+        yield "note", f"{len(empty) - len(deleted)} empty lines, as in the source"
+
+
 def _against_source(report: FileReport) -> _Remarks:
     """Check line counts, alignment and tokenisation of one file against the source."""
     lines, sources, view = report.lines, report.sources, report.layout
@@ -346,18 +359,7 @@ def _against_source(report: FileReport) -> _Remarks:
     yield from (("warning", message) for message in view.flaws)
     if not same:
         return
-    empty = [i for i, line in enumerate(lines) if not line.strip()]
-    deleted = [i for i in empty if sources[i].strip()]
-    if deleted and not view.refusal:
-        where = named_lines([i + 1 for i in deleted])
-        remedy = f"; {NO_REFERENCE} says that there is no reference"
-        yield (
-            "warning",
-            f"{len(deleted)} empty lines where the source has a sentence ({where})"
-            + remedy * (report.role == "reference"),
-        )
-    if len(empty) > len(deleted):
-        yield "note", f"{len(empty) - len(deleted)} empty lines, as in the source"
+    yield from _empty_lines(report, whole=not view.refusal)
     if view.unlike and not view.refusal:
         message = f"{len(view.unlike)} lines share almost no token with their source"
         yield "warning", f"{message} ({named_lines([i + 1 for i in view.unlike])})"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from gecjury.core.textfiles import FileLines
 
@@ -23,7 +22,7 @@ def fingerprint(parts: Iterable[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def texts_print(texts: Iterable[tuple[Sequence[str], list[Any]]]) -> str:
+def texts_print(texts: Iterable[tuple[Sequence[str], list[object]]]) -> str:
     """Return the fingerprint of texts, each as one JSON list: its lines, then what belongs to them.
 
     Args:
@@ -39,7 +38,7 @@ def texts_print(texts: Iterable[tuple[Sequence[str], list[Any]]]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _json_pieces(lines: Sequence[str], rest: list[Any]) -> Iterator[bytes]:
+def _json_pieces(lines: Sequence[str], rest: list[object]) -> Iterator[bytes]:
     before = b"[["
     for start in range(0, len(lines), _HASHED):
         part = lines[start : start + _HASHED]

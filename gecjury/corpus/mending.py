@@ -57,6 +57,19 @@ class Repair:
     refusal: str = ""
 
 
+def _refusal(view: LineLayout, missing: int) -> str:
+    """Return why a file cannot be repaired, if so: a place is unsure, or source lines have none."""
+    if view.refusal:
+        return view.refusal
+    if view.out_of_order:
+        return "some lines are out of order: put them in the order of the source"
+    if doubt := next((place.message for place in view.places if not place.sure), ""):
+        return f"{doubt}; the lines around it fit too little to be sure"
+    if missing:
+        return f"{missing} source lines have no line here: --fill puts the unchanged source there"
+    return ""
+
+
 def repaired(view: LineLayout, *, fill: bool = False) -> Repair:
     """Return the file with a line for each source line, if every place is sure.
 
@@ -64,18 +77,9 @@ def repaired(view: LineLayout, *, fill: bool = False) -> Repair:
         view: how its lines lie against those of the source.
         fill: put the unchanged source where a line is missing.
     """
-    if view.refusal:
-        return Repair(refusal=view.refusal)
-    if view.out_of_order:
-        return Repair(refusal="some lines are out of order: put them in the order of the source")
-    if doubt := next((place.message for place in view.places if not place.sure), ""):
-        return Repair(refusal=f"{doubt}; the lines around it fit too little to be sure")
     missing = sum(len(p.step.sources) for p in view.places if p.kind == "dropped")
-    if missing and not fill:
-        return Repair(
-            refusal=f"{missing} source lines have no line here: --fill puts the unchanged source "
-            "there"
-        )
+    if refusal := _refusal(view, 0 if fill else missing):
+        return Repair(refusal=refusal)
     lines: list[str] = []
     changes = [
         LineChange("code fence", (row + 1,), (), (view.as_read[row],), ()) for row in view.fences

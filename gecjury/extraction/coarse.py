@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gecjury.extraction.parsing import Operation, Parsed
 
@@ -53,7 +52,7 @@ def align_coarsely(
 
 def _token_by_token(rows: int, columns: int) -> list[Operation]:
     shared = min(rows, columns)
-    operations: list[Any] = [("S", k, k + 1, k, k + 1) for k in range(shared)]
+    operations: list[Operation] = [("S", k, k + 1, k, k + 1) for k in range(shared)]
     operations += [("D", k, k + 1, shared, shared) for k in range(shared, rows)]
     operations += [("I", shared, shared, k, k + 1) for k in range(shared, columns)]
     return operations

@@ -147,7 +147,6 @@ def remembered(
 
     Args:
         what: name of the results, for the cache and for progress.
-        items: the distinct items.
         key_of: returns the key of an item in the cache.
         make: yields the edits of the items that were not on disk.
         tagger: a tagger of `extract`.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.arrays import IntArray
+from gecjury.extraction.tagger import Pipeline, PipelineDoc
 from gecjury.extraction.tagger.fast import Embedded
 
 # Sentences of similar length are parsed together; the size changes only the speed.
@@ -67,7 +68,7 @@ _EMPTY = Parsed([], [], [], [], [], [], [], [], [])
 _LOCK = Lock()
 
 
-def _one_thread() -> AbstractContextManager[Any]:
+def _one_thread() -> AbstractContextManager[object]:
     """Limit matrix products to one thread: they are so small that more would only wait."""
     if os.environ.get("OPENBLAS_NUM_THREADS") == "1":
         return nullcontext()
@@ -75,7 +76,7 @@ def _one_thread() -> AbstractContextManager[Any]:
         from threadpoolctl import threadpool_limits
     except ImportError:  # installed with the extra `edits`, but no pipeline needs it
         return nullcontext()
-    limited: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    limited: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
     return limited
 
 
@@ -83,24 +84,25 @@ class Parser:
     """A tagger that parses sentences in bulk."""
 
     def __init__(
-        self, nlp: Any, docs: Callable[[list[list[str]]], Iterator[Any]] | None = None
+        self,
+        nlp: Embedded | Pipeline,
+        docs: Callable[[list[list[str]]], Iterator[PipelineDoc]] | None = None,
     ) -> None:
         """Wrap a tagger.
 
         Args:
-            nlp: `Embedded`, or a `spacy.language.Language` that sets tag, POS, lemma, dependency
-                and head.
+            nlp: a tagger; a pipeline must set tag, POS, lemma, dependency and head.
             docs: function that makes a doc of each tokenised sentence; by default the pipeline.
         """
         self._docs = docs or self._piped
         self._fast = nlp if isinstance(nlp, Embedded) else None
-        self._plain = nlp
+        self._tagger = nlp
         self._keys: dict[tuple[str, str, int], int] = {}
         self._words: dict[str, tuple[str, int]] = {}
 
     @property
-    def _nlp(self) -> Any:
-        return self._fast.pipeline if self._fast else self._plain
+    def _nlp(self) -> Pipeline:
+        return self._tagger.pipeline if isinstance(self._tagger, Embedded) else self._tagger
 
     def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
         """Parse distinct sentences, tokens split on white space."""
@@ -135,15 +137,14 @@ class Parser:
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
         return map(self.reduce, self._docs(sentences)) if sentences else iter(())
 
-    def _piped(self, sentences: list[list[str]]) -> Iterator[Any]:
+    def _piped(self, sentences: list[list[str]]) -> Iterator[PipelineDoc]:
         nlp = self._nlp  # first, since loading it imports spaCy without what is not needed
         from spacy.tokens import Doc
 
         docs = (Doc(nlp.vocab, words=words) for words in sentences)
         # Texts too long to be sentences are parsed one at a time, to save memory.
         size = _BATCH if max(map(len, sentences)) < _PIECE else 1
-        piped: Iterator[Any] = nlp.pipe(docs, batch_size=size)
-        return piped
+        return nlp.pipe(docs, batch_size=size)
 
     def _parse_fast(self, fast: Embedded, sentences: list[list[str]]) -> Iterator[Parsed]:
         tagged = fast.parse(sentences)
@@ -169,8 +170,8 @@ class Parser:
             else:
                 yield Parsed(texts, *(column[start:end] for column in columns))
 
-    def reduce(self, doc: Any) -> Parsed:
-        """Reduce a `spacy.tokens.Doc` to what edits need."""
+    def reduce(self, doc: PipelineDoc) -> Parsed:
+        """Reduce a parsed sentence to what edits need."""
         from spacy.attrs import DEP, HEAD, LEMMA, ORTH, POS, TAG
 
         if not len(doc):
@@ -198,7 +199,7 @@ class Parser:
         """Return a token in lower case as spaCy has it, and its mark."""
         word = self._words.get(text)
         if word is None:
-            lower: str = text.lower() if self._fast else self._nlp.vocab[text].lower_
+            lower = text.lower() if self._fast else self._nlp.vocab[text].lower_
             word = self._words[text] = lower, mark(lower)
         return word
 

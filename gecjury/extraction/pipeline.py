@@ -22,6 +22,8 @@ from gecjury.extraction.merging import (
     merge_operations,
 )
 from gecjury.extraction.parsing import LONGEST_WHOLE, Operation, Parsed, Parser
+from gecjury.extraction.tagger import Pipeline
+from gecjury.extraction.tagger.fast import Embedded
 
 # Types remembered at once, about 600 bytes each.
 _REMEMBERED = 100_000
@@ -34,7 +36,7 @@ class Typer(ABC):
     """
 
     def __init__(self) -> None:
-        self._known: dict[Any, str] = {}
+        self._known: dict[tuple[object, ...], str] = {}
 
     def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
         """Return the error type of each span of one sentence pair, e.g. `R:VERB:TENSE`."""
@@ -51,7 +53,7 @@ class Typer(ABC):
             kinds.append(kind)
         return kinds
 
-    def _key(self, span: Span, source: Parsed, corrected: Parsed) -> Any:
+    def _key(self, span: Span, source: Parsed, corrected: Parsed) -> tuple[object, ...] | None:
         """Return a key that decides an edit's type; None if more than its tokens decides it."""
         start, end, first, last = span
         return tuple(source.keys[start:end]), tuple(corrected.keys[first:last])
@@ -69,7 +71,7 @@ class Classifier(Typer):
     the types of such edits are not remembered.
     """
 
-    def __init__(self, classify: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, classify: Callable[[_TypedEdit], _TypedEdit] | None = None) -> None:
         """Prepare the rules.
 
         Args:
@@ -79,12 +81,12 @@ class Classifier(Typer):
         # The package itself would import spaCy.
         _, classifier = import_alone("spacy.symbols", "errant.en.classifier")
 
-        self._classify: Callable[[Any], Any] = classify or classifier.classify
+        self._classify: Callable[[_TypedEdit], _TypedEdit] = classify or classifier.classify
         self._verbal: frozenset[str] = frozenset(
             tag for tag, pos in classifier.pos_map.items() if pos == "VERB"
         )
 
-    def _key(self, span: Span, source: Parsed, corrected: Parsed) -> Any:
+    def _key(self, span: Span, source: Parsed, corrected: Parsed) -> tuple[object, ...] | None:
         start, end, first, last = span
         if end - start == 1 == last - first:
             if (
@@ -107,7 +109,7 @@ class Classifier(Typer):
 
     def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
         try:
-            kind: str = self._classify(
+            return self._classify(
                 _TypedEdit(span, _ParsedSide(source), _ParsedSide(corrected))
             ).type
         except KeyError as error:
@@ -116,7 +118,6 @@ class Classifier(Typer):
                 "correction, which ERRANT's rules do not know; use a tagger with Penn Treebank "
                 "tags, such as the embedded one"
             ) from None
-        return kind
 
 
 class _ParsedSide:
@@ -210,9 +211,9 @@ class ExtractedEdits(NamedTuple):
     edits: tuple[Edit, ...]
     coarse: bool = False
 
-    def rows(self) -> list[Any]:
+    def rows(self) -> list[object]:
         """Return a JSON value with one row per edit; a coarse result begins with true."""
-        rows: list[Any] = [[e.start, e.end, e.correction, e.type] for e in self.edits]
+        rows: list[object] = [[e.start, e.end, e.correction, e.type] for e in self.edits]
         return [True, *rows] if self.coarse else rows
 
     def to_json(self) -> str:
@@ -302,6 +303,6 @@ class Extractor:
         return list(zip(spans, self.typer.types(spans, source, corrected), strict=True))
 
 
-def errant_extractor(nlp: Any) -> Extractor:
-    """Return the extractor of ERRANT's edits with a pipeline that `Parser` accepts."""
+def errant_extractor(nlp: Embedded | Pipeline) -> Extractor:
+    """Return the extractor of ERRANT's edits with a tagger."""
     return Extractor(Parser(nlp).parse, Aligner(), errant_rules(), Classifier())

@@ -12,12 +12,11 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from gecjury.corpus.files.gold import Scheme
 from gecjury.extraction import chinese, plain, universal
 from gecjury.extraction.pipeline import Extractor, errant_extractor
-from gecjury.extraction.tagger import EMBEDDED, load_tagger, tagger_signature
+from gecjury.extraction.tagger import EMBEDDED, Pipeline, load_tagger, tagger_signature
 from gecjury.extraction.tagger.fast import Embedded
 from gecjury.extraction.tagger.importing import installed_version, tested_version
 
@@ -42,13 +41,13 @@ def extractor_of(tagger: str) -> Extractor:
     if scheme == "cherrant":
         return chinese.chinese_extractor()
     nlp = _loaded(tagger, json.dumps(cache_parts(tagger), sort_keys=True))
-    if scheme == "errant":
+    if isinstance(nlp, Embedded) or scheme == "errant":
         return errant_extractor(nlp)
     return universal.universal_extractor(nlp, tagger.removeprefix(universal.PREFIX))
 
 
 @lru_cache(maxsize=1)
-def _loaded(tagger: str, version: str) -> Any:
+def _loaded(tagger: str, version: str) -> Embedded | Pipeline:
     """Return a tagger's pipeline; `version` distinguishes a retrained model."""
     del version
     if scheme_of(tagger) == "universal":

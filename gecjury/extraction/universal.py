@@ -6,10 +6,10 @@ not used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.wording import visible
@@ -18,7 +18,7 @@ from gecjury.extraction.merging import Span, errant_rules
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain import PlainTyper, is_near, only_letters, similar
-from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
+from gecjury.extraction.tagger import Pipeline, PipelineDoc, SpacyMeta, checked_spacy, spacy_meta
 from gecjury.extraction.tagger.importing import installed_version
 
 PREFIX = "spacy:"
@@ -128,7 +128,7 @@ def pipeline_signature(name: str) -> dict[str, str]:
     }
 
 
-def load_universal(name: str) -> Any:
+def load_universal(name: str) -> Pipeline:
     """Load a pipeline whose edits are extracted by `universal_extractor`.
 
     Raises:
@@ -136,17 +136,17 @@ def load_universal(name: str) -> Any:
         OptionError: the pipeline cannot be loaded.
     """
     pipeline_signature(name)
-    spacy = checked_spacy(torch=True)
+    load: Callable[..., Pipeline] = checked_spacy(torch=True).load
     place = Path(name) if (Path(name) / "meta.json").is_file() else name.replace("-", "_")
     try:
-        return spacy.load(place, exclude=["ner"])
+        return load(place, exclude=["ner"])
     except Exception as error:  # from the pipeline's own code or its dependencies
         raise OptionError(
             f"tagger {PREFIX}{visible(name)} cannot be loaded: {visible(str(error))}"
         ) from error
 
 
-def universal_extractor(nlp: Any, name: str) -> Extractor:
+def universal_extractor(nlp: Pipeline, name: str) -> Extractor:
     """Return an extractor for a pipeline, with ERRANT's alignment and merging but our own types.
 
     The alignment's costs are ERRANT's, computed from Universal parts of speech and lemmas. Merging
@@ -166,12 +166,11 @@ def universal_extractor(nlp: Any, name: str) -> Extractor:
 class TokenisedDocs:
     """Docs of tokenised sentences, made by a pipeline of any language."""
 
-    def __init__(self, nlp: Any, name: str) -> None:
+    def __init__(self, nlp: Pipeline, name: str) -> None:
         """Try the pipeline on two tokens.
 
         Args:
-            nlp: a `spacy.language.Language`.
-            name: its name, for messages.
+            name: the pipeline's name, for messages.
 
         Raises:
             OptionError: it cannot read them, or sets no parts of speech or lemmas.
@@ -195,13 +194,13 @@ class TokenisedDocs:
                 "edits need token.pos and token.lemma: use another pipeline, or tagger=none"
             )
 
-    def __call__(self, sentences: list[list[str]]) -> Iterator[Any]:
+    def __call__(self, sentences: list[list[str]]) -> Iterator[PipelineDoc]:
         """Yield docs with a lemma for every token."""
         for words, doc in zip(sentences, self._made(sentences), strict=True):
             self._complete(doc, words)
             yield doc
 
-    def _made(self, sentences: list[list[str]]) -> Iterator[Any]:
+    def _made(self, sentences: list[list[str]]) -> Iterator[PipelineDoc]:
         """Yield docs with exactly the given tokens."""
         from spacy.tokens import Doc
 
@@ -223,7 +222,7 @@ class TokenisedDocs:
                 )
             yield doc
 
-    def _complete(self, doc: Any, words: list[str]) -> None:
+    def _complete(self, doc: PipelineDoc, words: list[str]) -> None:
         """Set missing lemmas: those of the tokeniser, else the word in lower case."""
         if all(token.lemma for token in doc):
             return
@@ -233,7 +232,7 @@ class TokenisedDocs:
                 token.lemma_ = lemmas.get(number) or token.lower_
 
 
-def _tokenizer_lemmas(nlp: Any, words: list[str]) -> dict[int, str]:
+def _tokenizer_lemmas(nlp: Pipeline, words: list[str]) -> dict[int, str]:
     """Return lemmas by the pipeline's tokeniser, for words that it does not divide.
 
     The words of languages written without spaces are joined without spaces for it.

@@ -12,7 +12,6 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from gecjury.core.processes import (
     ForkedProcess,
@@ -92,7 +91,7 @@ def _together(
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """Work alongside the other processes until every batch is done."""
 
-    def feed(process: Any) -> None:
+    def feed(process: ForkedProcess | SpawnedProcess) -> None:
         # No batch is taken before the process is loaded.
         process.ask([])
         while batch := batches.take(send=True):
@@ -113,10 +112,10 @@ def _together(
             yield from local.extract(batch)
 
 
-def _answers(extractor: Extractor) -> Callable[[Any], Any]:
+def _answers(extractor: Extractor) -> Callable[[list[list[str]]], list[list[object]]]:
     """Return the function that answers batches of pairs."""
 
-    def answer(batch: list[list[str]]) -> list[list[Any]]:
+    def answer(batch: list[list[str]]) -> list[list[object]]:
         pairs = [(source, corrected) for source, corrected in batch]
         return [edits.rows() for _, edits in extractor.extract(pairs)]
 

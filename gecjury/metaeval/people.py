@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -107,33 +108,32 @@ def _over_systems(
     draws = None
     if over != "none" and len(study.benchmark.corpus) >= LEAST_SENTENCES:
         draws = measured.draws_of(view, over)
-    lines = len(study.benchmark.corpus)
-    once = np.ones((1, lines))
+    once = np.ones((1, len(study.benchmark.corpus)))
     parts: list[tuple[dict[str, FloatArray], dict[str, FloatArray] | None]] = []
     tests: list[FloatArray] = []
     metrics = _metrics(measured)
     # SPA needs scores of single sentences, which a person does not give.
     statistic = "pearson" if settings.statistic == "spa" else settings.statistic
-    for person, rest in _people(study, view, lines, once if draws is None else draws.counts):
-        scored = ~np.isnan(study.human(view) + person[0] + rest[0])
+    for person in _people(study, view, once if draws is None else draws.counts):
+        scored = ~np.isnan(study.human(view) + person.own + person.others)
         plain = measured.plain_scores[:, 0]
-        if not _varies(person[0], scored) or not _varies(rest[0], scored):
+        if not _varies(person.own, scored) or not _varies(person.others, scored):
             continue
-        whole = np.vstack([plain, person[:1]])
-        observed = correlations(rest[:1, scored], whole[:, scored])
+        whole = np.vstack([plain, person.own])
+        observed = correlations(person.others[None, scored], whole[:, scored])
         drawn = None
         if draws is not None and (draws.systems is None or scored.sum() >= LEAST_SYSTEMS):
             judged = slice(None) if draws.systems is not None else scored
             made = [
-                correlations(rest[1:, judged], row[:, judged], draws.systems)
-                for row in (*measured.scores, person[1:])
+                correlations(person.others_drawn[:, judged], row[:, judged], draws.systems)
+                for row in (*measured.scores, person.own_drawn)
             ]
             drawn = {name: np.stack([one[name] for one in made]) for name in observed}
         parts.append((observed, drawn))
         if over != "none":
             tests.append(
                 perm_systems(
-                    rest[0, scored],
+                    person.others[scored],
                     whole[[*metrics, len(plain)]][:, scored],
                     statistic=statistic,
                     permutations=settings.resampling.permutations,
@@ -168,17 +168,18 @@ def _over_pairs(
     sums = [outcomes_by_pair(outcome)[::2] for outcome in outcomes]
     right, used = (np.array([part.sum() for part in side]) for side in zip(*sums, strict=True))
     accuracy = ratio(right, used, np.nan)
+    people = len(outcomes) - 1  # their row comes after those of the metrics
     drawn = relative = None
     if over != "none" and len(study.benchmark.corpus) >= LEAST_SENTENCES:
         draws = measured.draws_of(view, over)
         at = sentence, first, second, draws.counts, draws.multiplicity
         drawn = np.stack([ratio(drawn_sums(r, *at), drawn_sums(u, *at), np.nan) for r, u in sums])
-        relative = ratio(drawn, np.broadcast_to(drawn[-1], drawn.shape), np.nan)
+        relative = ratio(drawn, np.broadcast_to(drawn[people], drawn.shape), np.nan)
     figures["accuracy"] = accuracy, drawn
-    figures["relative"] = ratio(accuracy, accuracy[-1], np.nan), relative
+    figures["relative"] = ratio(accuracy, accuracy[people], np.nan), relative
     counts["judgments"] = [int(count) for count in used]
     if over != "none":
-        tested = [outcomes[row] for row in (*_metrics(measured), len(outcomes) - 1)]
+        tested = [outcomes[row] for row in (*_metrics(measured), people)]
         _, p = measured.paired_test([(sentence, tested)], len(tested))
         clusters["sentence"] = _clusters(measured, accuracy, p)
 
@@ -211,16 +212,26 @@ def _twice_judged(
     return first, second, sentence, outcomes
 
 
-def _people(
-    study: MetaEvaluation, view: View, lines: int, counts: FloatArray
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield each annotator's scores of systems, and those from the judgments of all others.
+class _Person(NamedTuple):
+    """Scores of systems by one annotator, and from the judgments of all others.
 
-    Both have the shape (1 + draws, systems): first over all sentences, then for each row of
-    `counts`.
+    Attributes:
+        own: the annotator's, over all sentences, (systems,).
+        others: likewise those of the others.
+        own_drawn: the annotator's on every draw, draws × systems.
+        others_drawn: likewise those of the others.
     """
+
+    own: FloatArray
+    others: FloatArray
+    own_drawn: FloatArray
+    others_drawn: FloatArray
+
+
+def _people(study: MetaEvaluation, view: View, counts: FloatArray) -> Iterator[_Person]:
+    """Yield the scores of each annotator; `counts` are those of the draws, draws × sentences."""
     benchmark, kind = study.benchmark, study.human_kind(view)
-    counts = np.vstack([np.ones((1, lines)), counts])
+    counts = np.vstack([np.ones((1, counts.shape[1])), counts])
     if kind == "mean" and benchmark.raters:
         tables = mean_by_rater(benchmark.raters)
         for sides in against_rest(tables) if len(tables) > 1 else ():
@@ -237,17 +248,15 @@ def _people(
         rest = judged_entries([item for item in items if item.annotator != name], names)
         # Rankings have no mean ratings, but they give shares of wins.
         how = "expected-wins" if kind == "mean" else kind
-        person = resampled_human_scores(benchmark, how, own, counts)
-        others = resampled_human_scores(benchmark, how, rest, counts)
-        yield from _both(person, others)
+        yield from _both(
+            *(resampled_human_scores(benchmark, how, side, counts) for side in (own, rest))
+        )
 
 
-def _both(
-    person: FloatArray | None, others: FloatArray | None
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield both arrays of system scores if both exist."""
-    if person is not None and others is not None:
-        yield person, others
+def _both(own: FloatArray | None, others: FloatArray | None) -> Iterator[_Person]:
+    """Yield the scores if both arrays exist, whose first row is over all sentences."""
+    if own is not None and others is not None:
+        yield _Person(own[0], others[0], own[1:], others[1:])
 
 
 def _varies(scores: FloatArray, scored: BoolArray) -> bool:

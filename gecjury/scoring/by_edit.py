@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from gecjury.core.arrays import FloatArray
 from gecjury.corpus.edits import Edit, apply_edits
@@ -86,7 +85,7 @@ class Explanation:
 
     scores: Mapping[str, float]
     columns: Sequence[str]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, object]]
     heat_map: HeatMap | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
 

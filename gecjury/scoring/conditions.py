@@ -14,14 +14,13 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gecjury.core.arrays import BoolArray
 from gecjury.core.errors import OptionError, nearest
 
-_Truth = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+_Truth = tuple[BoolArray, BoolArray]
 """Where a condition is true, and where it is false; neither if it depends on missing scores."""
 
 _COMPARISONS: Mapping[type[ast.cmpop], np.ufunc] = {
@@ -85,7 +84,7 @@ class Condition:
                     f"{name!r:.60}: {nearest(name[:60], names)}"
                 )
 
-    def holds(self, columns: Mapping[str, Any]) -> NDArray[np.bool_]:
+    def holds(self, columns: Mapping[str, object]) -> BoolArray:
         """Return where the condition is definitely true.
 
         Args:
@@ -119,7 +118,7 @@ class Condition:
             for start, end in zip(starts, [*ends, len(self.text)], strict=True)
         )
 
-    def _truth(self, node: ast.expr, columns: Mapping[str, Any]) -> _Truth:
+    def _truth(self, node: ast.expr, columns: Mapping[str, object]) -> _Truth:
         if isinstance(node, ast.UnaryOp):
             true, false = self._truth(node.operand, columns)
             return false, true

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -426,7 +426,7 @@ def _of_table(file: str, text: str) -> dict[str, SystemRow]:
     }
 
 
-def _of_written(file: str, digest: str, document: Mapping[str, Any], metric: str) -> Given:
+def _of_written(file: str, digest: str, document: Mapping[str, object], metric: str) -> Given:
     """Read what this package writes: a score file, or what `score --format json` prints."""
     try:
         record = from_record(ScoreFile, document)
@@ -455,7 +455,7 @@ def _of_written(file: str, digest: str, document: Mapping[str, Any], metric: str
     return Given(file, digest, rows, mark)
 
 
-def _of_lines(where: str, values: Any) -> SystemRow:
+def _of_lines(where: str, values: object) -> SystemRow:
     """Read one number per line."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         refuse(where, values, "a list of numbers, one per line")

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import blocks
+from gecjury.core.arrays import NumberArray, blocks
 from gecjury.core.runtime import Progress, Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scores import Scores, Statistics
@@ -53,7 +52,7 @@ class CountsInParts(ABC):
             parts: results of `count_part`, in order, each computed when it is requested.
             corpus: the whole corpus, whose texts may be on disk.
         """
-        values: NDArray[Any] | None = None
+        values: NumberArray | None = None
         details: dict[str, dict[str, dict[str, list[float]]]] = {}
         notes: dict[str, str] = {}
         done = 0

@@ -321,7 +321,7 @@ def load(metric: Metric, /, **options: object) -> Scorer:
         raise OptionError(f"{plain}: {error}") from None
 
 
-def _settings(metric: type[Scorer], named: Mapping[str, object]) -> dict[str, Any]:
+def _settings(metric: type[Scorer], named: Mapping[str, object]) -> dict[str, object]:
     """Return the settings that a metric's options describe, by field.
 
     Args:

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.records import from_record, read_record
@@ -72,7 +71,7 @@ class Results:
         notes: remarks, without duplicates.
     """
 
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Mapping[str, object], ...]
     read: int
     bad: int
     nulls: Mapping[str, Mapping[str, int]]

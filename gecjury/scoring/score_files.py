@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.core.arrays import NumberArray
 from gecjury.core.errors import GecjuryError, InputError, OutputError
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
@@ -83,7 +84,7 @@ class ScoredRow:
     metric: str = ""
     signature: str = ""
     score: float | None = None
-    sentences: Sequence[Any] | None = None
+    sentences: Sequence[object] | None = None
     statistics: PackedArray | None = None
     items: PackedArray | None = None
 
@@ -105,7 +106,7 @@ class ScoreFile:
     format: str = ""
     key: str = ""
     signature: Mapping[str, Any] | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -120,13 +121,13 @@ class _StoredMember:
 
     model: str = ""
     missing: Sequence[_Missing] = ()
-    positions: Sequence[Any] = ()
+    positions: Sequence[object] = ()
 
 
 @dataclass(frozen=True)
 class _StoredAudit:
     members: Sequence[_StoredMember]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, object]]
     panel: Mapping[str, float | None] | None = None
 
 
@@ -231,17 +232,7 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
     )
     try:
         record = from_record(ScoreFile, document)
-        # The format comes first: in another format the key may mean something else.
-        if record.format != SCORE_FORMAT:
-            raise InputError(
-                f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
-            )
-        if record.key != signature.key:
-            raise InputError(
-                f"{path}: contains scores for other settings, references or data (key "
-                f"{record.key!s:.60}, expected {signature.key}{_differences(record, signature)}); "
-                "delete or move the file"
-            )
+        _refuse_others(path, record, signature)
         from_record(_StoredDetails, record.details, "details")
         # Checked before anything is unpacked.
         packed = [part for row in record.rows for part in (row.statistics, row.items) if part]
@@ -261,6 +252,21 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: damaged score file ({error!s:.200}); {_ANEW}") from None
+
+
+def _refuse_others(path: str | Path, record: ScoreFile, signature: Signature) -> None:
+    """Refuse scores in another format, or with another key."""
+    # The format comes first: in another format the key may mean something else.
+    if record.format != SCORE_FORMAT:
+        raise InputError(
+            f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
+        )
+    if record.key != signature.key:
+        raise InputError(
+            f"{path}: contains scores for other settings, references or data (key "
+            f"{record.key!s:.60}, expected {signature.key}{_differences(record, signature)}); "
+            "delete or move the file"
+        )
 
 
 def _differences(record: ScoreFile, signature: Signature) -> str:
@@ -291,9 +297,9 @@ def _join(rows: Sequence[Statistics]) -> Statistics:
     return Statistics(values, items, _merge([row.details for row in rows]), notes)
 
 
-def _merge(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _merge(parts: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Merge details of rows that were scored at different times; join tables by system."""
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     for part in parts:
         for key, value in part.items():
             old = merged.get(key)
@@ -309,10 +315,7 @@ def write_table(
     table: ScoreTable,
     others: Mapping[tuple[str, str], Statistics] = MappingProxyType({}),
 ) -> None:
-    """Write a score table; see `read_rows` for the inverse.
-
-    Args:
-        others: rows of other systems or texts that the file already contained.
+    """Write a score table, with `others` that the file already contained; see `read_rows`.
 
     Raises:
         OutputError: the file cannot be written, or a score is infinite, which JSON cannot express;
@@ -346,7 +349,7 @@ def write_table(
     write_text(path, text + "\n")
 
 
-def _record(system: str, mark: str, row: Statistics) -> dict[str, Any]:
+def _record(system: str, mark: str, row: Statistics) -> dict[str, object]:
     """Return the record of one system's statistics in a file."""
     items = None if row.items is None else _packed(row.items)
     return {"system": system, "print": mark, "statistics": _packed(row.values), "items": items}
@@ -356,7 +359,7 @@ def _number(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _packed(array: NDArray[Any]) -> dict[str, Any]:
+def _packed(array: NumberArray) -> dict[str, object]:
     """Return an array as JSON: shape, dtype, zlib-compressed little-endian bytes in base64."""
     # Little-endian on every machine, so that files are portable.
     plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)

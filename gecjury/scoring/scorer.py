@@ -47,12 +47,12 @@ from gecjury.scoring.signature import (
 
 
 def setting(
-    default: Any,
+    default: object,
     *flags: str,
     names: str = "",
     scoring: bool = False,
     place: bool = False,
-    **details: Any,
+    **details: object,
 ) -> Any:
     """Return a field of a metric, with what its type and default cannot say.
 

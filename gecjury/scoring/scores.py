@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray, IntArray, draw_weights, settled
+from gecjury.core.arrays import FloatArray, IntArray, NumberArray, draw_weights, settled
 from gecjury.core.wording import duration, html_table, number, visible
 from gecjury.scoring.signature import Signature
 
@@ -125,7 +125,7 @@ class SystemScores(Sequence[float]):
         """Return systems with their scores, as `dict.items` does."""
         return zip(self._systems, self._values.tolist(), strict=True)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumberArray:
         return np.array(self._values, dtype=dtype)
 
     def __repr__(self) -> str:
@@ -231,8 +231,7 @@ class ScoreTable:
         Cells that a side-by-side scorer did not judge because no human saw them count as missing,
         but not as unanswered.
         """
-        count: int = self.statistics.details.get("unanswered", self.missing)
-        return count
+        return int(self.statistics.details.get("unanswered", self.missing))
 
     @property
     def missing(self) -> int:
@@ -279,7 +278,7 @@ class Plan:
         seconds = sum(measured) if len(measured) == len(times) else None
         return cls(sum(plan.requests for plan in plans), tokens, cost, seconds)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Return the plan for JSON, without details."""
         return {
             "requests": self.requests,

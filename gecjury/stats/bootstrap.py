@@ -90,8 +90,7 @@ def limited_rows(rows: Sequence[int], limit: int, seed: int) -> list[int]:
     """
     # The second number makes this draw independent of other uses of the seed.
     order = np.random.default_rng([seed, 7]).permutation(rows)
-    drawn: list[int] = sorted(order[:limit].tolist())
-    return drawn
+    return sorted(order[:limit].tolist())
 
 
 def sentence_counts(sentences: int, resamples: int, seed: Seed) -> FloatArray:

@@ -17,18 +17,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray, NumberArray, blocks, draw_weights
 
 _CHUNK = 100  # weighted rows that are ranked at a time; bounds memory
 _LONG = 1000  # the most points of a row for which all pairs are compared
 
 
-def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
+def pearson(x: NumberArray, y: NumberArray) -> float:
     """Return Pearson's product-moment correlation.
 
     Args:
@@ -41,7 +40,7 @@ def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
     return _of_present(pearsons, x, y, 3)
 
 
-def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
+def spearman(x: NumberArray, y: NumberArray) -> float:
     """Return Spearman's rank correlation: Pearson's r of the ranks, ties sharing their mean rank.
 
     Args:
@@ -54,7 +53,7 @@ def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
     return _of_present(spearmans, x, y, 3)
 
 
-def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
+def kendall(x: NumberArray, y: NumberArray) -> float:
     """Return Kendall's τ-b: (concordant - discordant) / √(untied pairs in x · untied pairs in y).
 
     Args:
@@ -67,7 +66,7 @@ def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
     return _of_present(taus, x, y, 2)
 
 
-def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
+def pairwise_accuracy(human: NumberArray, metric: NumberArray) -> float:
     """Return the share of pairs that a metric orders as human scores do (Kocmi et al. 2021).
 
     Pairs with equal human scores are left out; a pair with equal metric scores counts one half.
@@ -84,8 +83,8 @@ def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
 
 def _of_present(
     measure: Callable[[FloatArray, FloatArray], FloatArray],
-    x: NDArray[Any],
-    y: NDArray[Any],
+    x: NumberArray,
+    y: NumberArray,
     least: int,
 ) -> float:
     """Return a measure of the points present in both vectors; NaN if fewer than `least`."""
@@ -230,12 +229,12 @@ def pairwise_accuracies(
     return _of_pairs(human, metric, weights)[1]
 
 
-def signs(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.int8]:
+def signs(first: NumberArray, second: NumberArray) -> NDArray[np.int8]:
     """Return +1 where the first is higher, -1 where the second is, 0 where equal or missing."""
     return (first > second).astype(np.int8) - (first < second)
 
 
-def _totals(values: NDArray[Any], weights: FloatArray | None) -> FloatArray:
+def _totals(values: NumberArray, weights: FloatArray | None) -> FloatArray:
     """Return the weighted sum of every row."""
     total: FloatArray = values.sum(axis=1) if weights is None else (weights * values).sum(axis=1)
     return total

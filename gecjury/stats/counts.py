@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray
+from gecjury.core.arrays import FloatArray, NumberArray
 
 
-def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:
+def ratio(part: NumberArray, whole: NumberArray, empty: float) -> FloatArray:
     """Return elementwise `part / whole` in their common shape, and `empty` where `whole` is 0."""
     whole = np.asarray(whole, dtype=np.float64)
     result = np.full(np.broadcast_shapes(np.shape(part), whole.shape), empty)
@@ -56,7 +54,7 @@ def f_beta(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray
 
 
 def precision_recall_f(
-    tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any], *, beta: float, empty: float = 1.0
+    tp: NumberArray, fp: NumberArray, fn: NumberArray, *, beta: float, empty: float = 1.0
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return precision, recall and F_β of counts or weights of one shape.
 
@@ -76,7 +74,7 @@ def precision_recall_f(
 
 
 def f_of_counts(
-    correct: NDArray[Any], proposed: NDArray[Any], wanted: NDArray[Any], beta: float
+    correct: NumberArray, proposed: NumberArray, wanted: NumberArray, beta: float
 ) -> FloatArray:
     """Return F_β as one quotient, (1 + β²)·correct / (β²·wanted + proposed), from 0 to 1.
 

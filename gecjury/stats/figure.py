@@ -123,7 +123,7 @@ def records(
     figures: Iterable[Figure],
     key: Callable[[Figure], str] = lambda figure: figure.statistic,
     names: Mapping[str, str] = {},
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return figures as flat records, one for everything that figures are about.
 
     A record has the fields of `ABOUT` that are not empty, each value under its key, its interval
@@ -136,7 +136,7 @@ def records(
     """
     rows = []
     for group in grouped(figures):
-        row: dict[str, Any] = {name: value for name in ABOUT if (value := getattr(group[0], name))}
+        row = {name: value for name in ABOUT if (value := getattr(group[0], name))}
         for figure in group:
             row[key(figure)] = figure.value
             if figure.interval is not None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks, settled
+from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, NumberArray, blocks, settled
 from gecjury.stats.choices import TieRule
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
@@ -52,7 +50,7 @@ class PreferenceAgreement:
         return self.tied / self.pairs if self.pairs else float("nan")
 
 
-def _weights(groups: NDArray[Any] | None, kept: BoolArray) -> FloatArray:
+def _weights(groups: NumberArray | None, kept: BoolArray) -> FloatArray:
     """Return weights that turn a sum over kept pairs into their mean, or the mean over groups."""
     count = int(np.count_nonzero(kept))
     if groups is None or count == 0:
@@ -61,7 +59,7 @@ def _weights(groups: NDArray[Any] | None, kept: BoolArray) -> FloatArray:
     return 1 / (sizes[inverse] * len(sizes))
 
 
-def _mean_over_groups(values: FloatArray, groups: NDArray[Any], kept: BoolArray) -> float:
+def _mean_over_groups(values: FloatArray, groups: NumberArray, kept: BoolArray) -> float:
     """Return the mean over groups of the mean of their kept values; NaN without any."""
     return float(_weights(groups, kept) @ values[kept]) if kept.any() else float("nan")
 
@@ -88,12 +86,12 @@ def _calibrate(human: IntArray, sign: IntArray, gap: FloatArray, weights: FloatA
 
 
 def preference_agreement(
-    human: NDArray[Any],
-    first: NDArray[Any],
-    second: NDArray[Any],
+    human: NumberArray,
+    first: NumberArray,
+    second: NumberArray,
     *,
     ties: TieRule = "half",
-    groups: NDArray[Any] | None = None,
+    groups: NumberArray | None = None,
 ) -> PreferenceAgreement:
     """Return a metric's agreement with human preferences between two corrections.
 
@@ -163,7 +161,7 @@ def _summed(parts: Iterable[PairOutcomes], ties: TieRule) -> PreferenceAgreement
 
 
 def agreement_in_parts(
-    parts: Iterable[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]], *, ties: TieRule = "half"
+    parts: Iterable[tuple[NumberArray, NumberArray, NumberArray]], *, ties: TieRule = "half"
 ) -> PreferenceAgreement:
     """Return `preference_agreement` of pairs given in parts, with one part in memory at a time.
 
@@ -210,12 +208,12 @@ class PairOutcomes:
 
 
 def pair_outcomes(
-    human: NDArray[Any],
-    first: NDArray[Any],
-    second: NDArray[Any],
+    human: NumberArray,
+    first: NumberArray,
+    second: NumberArray,
     *,
     ties: TieRule = "half",
-    groups: NDArray[Any] | None = None,
+    groups: NumberArray | None = None,
 ) -> PairOutcomes:
     """Return the outcome of each pair; arguments and rules are those of `preference_agreement`."""
     wanted = np.asarray(human, dtype=np.int64)
@@ -259,7 +257,7 @@ def pair_outcomes(
 
 
 def pair_table(
-    parts: Iterable[tuple[NDArray[Any], ...]], *, size: int, ties: TieRule = "half"
+    parts: Iterable[tuple[NumberArray, ...]], *, size: int, ties: TieRule = "half"
 ) -> tuple[FloatArray, IntArray]:
     """Return accuracy and count of pairs by pair of systems.
 

@@ -91,8 +91,7 @@ class ScoreDifferences:
     def take(self, places: IntArray) -> FloatArray:
         """Return differences, sentences × pairs; NaN where either score is missing."""
         first, second = self._sides
-        difference: FloatArray = (self.scores[first[places]] - self.scores[second[places]]).T
-        return difference
+        return (self.scores[first[places]] - self.scores[second[places]]).T
 
 
 @dataclass(frozen=True)

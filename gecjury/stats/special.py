@@ -4,12 +4,12 @@
 processor time, more than many commands need for everything else. The functions are the same.
 """
 
-from typing import Any
+import numpy as np
 
 from gecjury.core.runtime import import_alone
 
 (_UFUNCS,) = import_alone("scipy.special._ufuncs")
-erfcx: Any = _UFUNCS.erfcx
-ndtr: Any = _UFUNCS.ndtr
-ndtri: Any = _UFUNCS.ndtri
-stdtrit: Any = _UFUNCS.stdtrit
+erfcx: np.ufunc = _UFUNCS.erfcx
+ndtr: np.ufunc = _UFUNCS.ndtr
+ndtri: np.ufunc = _UFUNCS.ndtri
+stdtrit: np.ufunc = _UFUNCS.stdtrit

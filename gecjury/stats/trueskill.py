@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -337,13 +336,13 @@ def rate_resampled(
     games = int(counts.sum()) * math.comb(systems, 2) * metrics
     shares = np.array_split(turns, max(1, min(workers, games // _LEAST_SHARE)), axis=1)
 
-    def skills(number: int) -> list[Any]:
+    def skills(number: int) -> list[object]:
         # The draws of a share are split to bound the memory.
         share = shares[number]
         count = -(-share.shape[1] * systems * metrics // at_once) or 1
         parts = np.array_split(share, count, axis=1)
         done = [_rate(waves, part, systems, metrics, game) for part in parts]
-        everything: list[Any] = np.concatenate(done, axis=2).tolist()
+        everything: list[object] = np.concatenate(done, axis=2).tolist()
         return everything
 
     _table()  # Once for all forks, and faster while no other thread runs.
@@ -388,8 +387,7 @@ def _rate(
         for rows, codes in played:
             _play(means, variances, rows, codes, margin)
         before = now
-    scaled: Float32Array = (means * np.float32(unit)).reshape(systems, metrics, draws)
-    return scaled
+    return (means * np.float32(unit)).reshape(systems, metrics, draws)
 
 
 def _laid(

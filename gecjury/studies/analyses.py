@@ -108,10 +108,9 @@ class JudgedAnalysis(Analysis):
         return work.benchmark
 
     def human(self, work: Work) -> tuple[str, FloatArray]:
-        """Return the name of the benchmark's first human scores, and the systems' scores."""
+        """Return the name of the benchmark's usual human scores, and the systems' scores."""
         benchmark = self.judged(work)
-        # The first column is the one that the benchmark's authors use.
-        kind = next(iter(benchmark.human[benchmark.view]))
+        kind = benchmark.usual_kind
         rows = [benchmark.corpus.names.index(name) for name in self.corpus(work).names]
         return kind, benchmark.human_scores(kind)[rows]
 

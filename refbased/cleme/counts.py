@@ -27,7 +27,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray
+from gecjury.core.arrays import BoolArray, FloatArray
 from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
 from gecjury.stats.counts import ratio
 
@@ -59,12 +59,12 @@ class LengthWeight:
     high: float
     falling: bool = False
 
-    def __call__(self, lengths: NDArray[np.integer], mean: float) -> NDArray[np.float64]:
+    def __call__(self, lengths: NDArray[np.integer], mean: float) -> FloatArray:
         """Return the weights of chunks of these lengths for a mean length."""
         distance = (lengths - mean) * (1.0 if self.falling else -1.0)
         # Far beyond any clip: keeps exp from overflowing on absurdly long chunks.
         raw = self.alpha / (1.0 + (self.alpha - 1.0) * np.exp(np.minimum(distance, 700.0)))
-        weights: NDArray[np.float64] = np.clip(raw, self.low, self.high)
+        weights: FloatArray = np.clip(raw, self.low, self.high)
         return weights
 
 
@@ -191,7 +191,7 @@ class ChunkVerdicts:
         changed_tokens: number of their tokens, for each the larger of source and reference.
     """
 
-    usable: NDArray[np.bool_]
+    usable: BoolArray
     sentence: NDArray[np.integer]
     reference: NDArray[np.integer]
     kind: NDArray[np.integer]
@@ -214,7 +214,7 @@ class ChunkVerdicts:
             length=self.length.astype(np.int32),
         )
 
-    def counts(self, *weightings: Weighting) -> NDArray[np.float64]:
+    def counts(self, *weightings: Weighting) -> FloatArray:
         """Return counts weighted by length; those of several weightings are concatenated.
 
         Returns:
@@ -237,7 +237,7 @@ class ChunkVerdicts:
         size = rows * columns * len(CLEME_COUNTS)
         flat = [np.bincount(cell, weights=weight, minlength=size) for weight in by_weighting]
         tables = [counts.reshape(rows, columns, len(CLEME_COUNTS)) for counts in flat]
-        result: NDArray[np.float64] = np.concatenate(tables, axis=-1)
+        result: FloatArray = np.concatenate(tables, axis=-1)
         result[~self.usable] = np.nan
         return result
 
@@ -306,13 +306,13 @@ def judge_chunks(
     return ChunkVerdicts(usable, sentence, reference, kind, length, changed, total)
 
 
-def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def confusion(counts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return TP, FP (needed and needless) and FN, each without the last axis (`CLEME_COUNTS`)."""
     tp, needed, needless, fn, *_ = np.moveaxis(counts, -1, 0)
     return tp, needed + needless, fn
 
 
-def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def components(counts: FloatArray) -> tuple[FloatArray, ...]:
     """Return the four rates of CLEME2.0 (hit, wrong, under, over), each 0 to 1.
 
     hit, wrong and under are the shares of the needed changes (tp+fp_needed+fn) that were made
@@ -333,8 +333,8 @@ def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
 
 
 def combined(
-    counts: NDArray[np.float64], weights: tuple[float, float, float, float] = HIT_WEIGHTS
-) -> NDArray[np.float64]:
+    counts: FloatArray, weights: tuple[float, float, float, float] = HIT_WEIGHTS
+) -> FloatArray:
     """Return CLEME2.0's score: w1·hit + w2·(1-wrong) + w3·(1-under) + w4·(1-over).
 
     Higher is better.
@@ -344,5 +344,4 @@ def combined(
     """
     hit, wrong, under, over = components(counts)
     a, b, c, d = weights
-    score: NDArray[np.float64] = a * hit + b * (1 - wrong) + c * (1 - under) + d * (1 - over)
-    return score
+    return a * hit + b * (1 - wrong) + c * (1 - under) + d * (1 - over)

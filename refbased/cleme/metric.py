@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
@@ -136,7 +135,7 @@ class CLEME(BestReference, EditMetric, CountsInParts):
         """Return True unless a reference is chosen; those judged together count as one."""
         return references == 1 or self.assumption == "independent"
 
-    def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
+    def counts_at(self, values: FloatArray, level: ScoreLevel) -> FloatArray:
         """Return the counts with the length weights of a level, (..., columns)."""
         return values[..., _COLUMNS[level]]
 
@@ -288,7 +287,7 @@ class CLEME2(CLEME):
         # Neither unchanged chunks nor the last column affect the choice.
         return RunningRule(self._running_keys, (True, True, True, True, False, False))
 
-    def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
+    def counts_at(self, values: FloatArray, level: ScoreLevel) -> FloatArray:
         """Return the counts of a level and the column on words, (..., 6)."""
         said = values[..., 2 * len(CLEME_COUNTS) :]
         return np.concatenate([super().counts_at(values, level), said], axis=-1)

@@ -14,9 +14,8 @@ from math import isqrt
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import blocks
+from gecjury.core.arrays import Int32Array, blocks
 
 _MISMATCH = 3
 _GAP = 2
@@ -207,8 +206,8 @@ class _Triple:
 
 
 def _planes(
-    first: NDArray[np.int32], start: int, stop: int, costs: tuple[NDArray[np.int32], ...]
-) -> list[NDArray[np.int32]]:
+    first: Int32Array, start: int, stop: int, costs: tuple[Int32Array, ...]
+) -> list[Int32Array]:
     """Compute planes `start`..`stop` (source positions) of the full cost table, given `start`."""
     source_hyp, source_ref, hyp_ref = costs
     planes = [first]
@@ -234,7 +233,7 @@ def _planes(
     return planes
 
 
-def _full_path(s: _Ids, h: _Ids, r: _Ids, hyp_ref_table: NDArray[np.int32]) -> list[int]:
+def _full_path(s: _Ids, h: _Ids, r: _Ids, hyp_ref_table: Int32Array) -> list[int]:
     """Return the preferred path by the full table, for triples that the guided search gives up on.
 
     Time grows with the product of the three lengths; memory with the product of the hypothesis and

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, NumberArray, draw_weights
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.wording import named_lines
@@ -63,7 +63,7 @@ def sentence_counts(
     source: Sequence[str],
     hypotheses: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
-) -> NDArray[np.int64]:
+) -> IntArray:
     """Count corrections for every hypothesis and reference of one source sentence.
 
     Equal hypotheses and equal references are aligned once. The counts of every hypothesis are
@@ -90,7 +90,7 @@ def sentence_counts(
     return counts[rows[:, None], cells[None, :]]
 
 
-def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def detection(counts: IntArray) -> IntArray:
     """Turn counts of correction into counts of detection, of the same shape (last axis `_COUNTS`).
 
     A wrong correction of a real error detects it: it is a TP instead of an FP and an FN.
@@ -99,7 +99,7 @@ def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([tp + fpn, tn, fp - fpn, fn - fpn, np.zeros_like(fpn), *source], axis=-1)
 
 
-def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def source_counts(counts: NumberArray) -> IntArray:
     """Return the counts of the unchanged source, aligned with the reference without a hypothesis.
 
     They have the shape of the given counts (last axis `_COUNTS`).
@@ -109,7 +109,7 @@ def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([zero, tn, zero, fn, zero, tn, fn], axis=-1)
 
 
-def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
+def weighted_accuracy(counts: NumberArray, weight: float = 2.0) -> FloatArray:
     """Return WAcc over the last axis: 0 to 1, higher is better, 1 without any column.
 
     Args:
@@ -121,7 +121,7 @@ def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
     return ratio(weight * tp + tn, below, 1.0)
 
 
-def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
+def improvement(counts: NumberArray, weight: float = 2.0) -> FloatArray:
     """Return I over the last axis: the gain in WAcc over the unchanged source.
 
     (sys-base)/(1-base) where better, sys/base-1 where worse, and ⌊WAcc⌋ where equal: 1 if both are
@@ -143,7 +143,7 @@ def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.fl
     return np.where(system == base, np.floor(system), np.where(system > base, better, worse))
 
 
-def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.intp]:
+def choose_references(counts: IntArray, weight: float = 2.0) -> NDArray[np.intp]:
     """Choose the best reference of each hypothesis, sentence by sentence.
 
     References are compared by WAcc, I and accuracy of correction, then of detection; the first wins
@@ -275,14 +275,13 @@ class IMeasure(Scorer, CountsInParts, HasParts, Sums):
 
     def totals(self, statistics: Statistics) -> FloatArray:
         """Return counts summed over sentences, systems × `_COUNTS`."""
-        sums: FloatArray = np.maximum(statistics.values, 0).sum(axis=1).astype(np.float64)
-        return sums
+        return np.asarray(np.maximum(statistics.values, 0).sum(axis=1), dtype=np.float64)
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return I of the summed counts."""
         return self._scores(totals)
 
-    def _scores(self, counts: NDArray[Any]) -> Scores:
+    def _scores(self, counts: NumberArray) -> Scores:
         tp, _, fp, fn = np.moveaxis(counts[..., :4].astype(np.float64), -1, 0)
         return Scores(
             improvement(counts, self.weight), ratio(tp, tp + fp, 1.0), ratio(tp, tp + fn, 1.0)

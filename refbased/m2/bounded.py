@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.core.arrays import IntArray
 from gecjury.refbased.m2.lattice import EditLattice, Vertex
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit, system_edits
 
@@ -136,11 +137,11 @@ def _sweep(
 
 def _relax(
     lattice: EditLattice,
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    before: NDArray[np.int64],
-    last: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    rows: IntArray,
+    columns: IntArray,
+    before: IntArray,
+    last: IntArray,
+) -> tuple[IntArray, NDArray[np.int8]]:
     """Compute one antidiagonal from the two before it, each shifted by one row."""
     n, m = len(lattice.source), len(lattice.hypothesis)
     cost = np.full((len(last), len(rows)), _FAR, dtype=np.int64)
@@ -174,9 +175,7 @@ def _relax(
     return cost, how
 
 
-def _lower(
-    cost: NDArray[np.int64], how: NDArray[np.int8], other: NDArray[np.int64], kind: int
-) -> None:
+def _lower(cost: IntArray, how: NDArray[np.int8], other: IntArray, kind: int) -> None:
     """Take the cheaper cost and record where it came from."""
     better = other < cost
     cost[better] = other[better]

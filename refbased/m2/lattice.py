@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.core.arrays import BoolArray, Int32Array, IntArray
+
 # An arc is coded as one integer. From the highest bits: length in base edges; whether it begins
 # with an insertion before the first source token; number of times the official scorer lists it
 # (every listing costs one epsilon); unchanged tokens.
@@ -49,7 +51,7 @@ class Graph:
     edges: list[list[tuple[int, int, int]]]
 
 
-def _distances(different: NDArray[np.int32]) -> NDArray[np.int32]:
+def _distances(different: Int32Array) -> Int32Array:
     """Return forward and backward edit distances under both substitution costs.
 
     Args:
@@ -96,11 +98,11 @@ class EditLattice:
 
     source: Sequence[str]
     hypothesis: Sequence[str]
-    on: NDArray[np.bool_]
+    on: BoolArray
     diagonal: NDArray[np.int8]
     deletion: NDArray[np.int8]
     insertion: NDArray[np.int8]
-    different: NDArray[np.int32]
+    different: Int32Array
 
     @classmethod
     def build(cls, source: Sequence[str], hypothesis: Sequence[str]) -> EditLattice:
@@ -161,10 +163,10 @@ class EditLattice:
 
 
 def _before(
-    table: NDArray[np.int8] | NDArray[np.int32],
-    heads: tuple[NDArray[np.int64], NDArray[np.int64]],
+    table: NDArray[np.int8] | Int32Array,
+    heads: tuple[IntArray, IntArray],
     back: tuple[int, int],
-) -> NDArray[np.int64]:
+) -> IntArray:
     """Read an edge table at the tails of `heads`, 0 where they would lie before the sentences."""
     rows, columns = heads[0] - back[0], heads[1] - back[1]
     inside = (rows >= 0) & (columns >= 0)

@@ -376,7 +376,7 @@ def _side(
     plan: FloatArray,
     others: Edits,
     verb: str,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, str | float | None]]:
     """Return one row for each edit of a side: where its mass went to or came from."""
     rows = []
     for index, (edit, mass) in enumerate(zip(edits, weights, strict=True)):

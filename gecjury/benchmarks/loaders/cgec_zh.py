@@ -8,13 +8,12 @@ in the development sets of MuCGEC (Zhang et al. 2022) and of track 3 of CCL2022-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.human_scores import columns_by_draws
-from gecjury.benchmarks.judgments import read_rankings
+from gecjury.benchmarks.judgments import read_rankings, renumbered
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.references import meant_reference
@@ -28,31 +27,20 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
     name: {"mucgec": "MuCGEC/data/MuCGEC/MuCGEC_dev.txt", "yaclc": _YACLC.format(kind)}
     for name, kind in (("official", "minimal"), ("fluency", "fluency"))
 }
-_PARTS = ("mucgec", "yaclc")
+_IDS = {part: f"{_FOLDER}/sentence ids/{part}_ids.txt" for part in ("mucgec", "yaclc")}
 
 
 def load_cgec_zh(request: LoadRequest) -> Benchmark:
     """Load the benchmark for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     every = info.system_sets["all"]
-    ids = {part: f"{_FOLDER}/sentence ids/{part}_ids.txt" for part in _PARTS}
     outputs = {
-        name: [f"{_FOLDER}/system corrections/{name}.{part}.txt" for part in _PARTS]
-        for name in every
+        name: [f"{_FOLDER}/system corrections/{name}.{part}.txt" for part in _IDS] for name in every
     }
-    files = [*ids.values(), *(file for pair in outputs.values() for file in pair), _JUDGMENTS]
+    files = [*_IDS.values(), *(file for pair in outputs.values() for file in pair), _JUDGMENTS]
     texts = {file for of_part in _TEXTS.values() for file in of_part.values()}
     paths = request.folder.paths([*files, *sorted(texts)], wanted_by=info.name)
-
-    def sentences(name: str) -> list[tuple[str, int, list[str]]]:
-        """Return part, line and cells of each sentence, with the references of a set."""
-        return [
-            (part, line, cells)
-            for part, file in _TEXTS[name].items()
-            for line, cells in _by_id(paths[file], paths[ids[part]])
-        ]
-
-    full = sentences("official")
+    full = _sentences(paths, "official")
     items = read_rankings(
         paths[_JUDGMENTS],
         first_line=0,
@@ -62,12 +50,10 @@ def load_cgec_zh(request: LoadRequest) -> Benchmark:
     # A sentence without a reference would be scored against a text that nobody wrote.
     rows = [row for row, (_, _, cells) in enumerate(full) if _references(cells)]
     row_of = {line: row for row, line in enumerate(rows)}
-    kept = tuple(
-        replace(item, sentence=row_of[item.sentence]) for item in items if item.sentence in row_of
-    )
+    kept = renumbered(items, row_of)
 
     def read_set(name: str) -> list[Version]:
-        of_set = sentences(name)
+        of_set = _sentences(paths, name)
         return _in_turn([_references(of_set[row][2]) for row in rows])
 
     versions = {
@@ -96,6 +82,15 @@ def load_cgec_zh(request: LoadRequest) -> Benchmark:
             f"{len(corpus.references)}, they are repeated in turn",
         ),
     )
+
+
+def _sentences(paths: Mapping[str, Path], name: str) -> list[tuple[str, int, list[str]]]:
+    """Return part, line and cells of each sentence, with the references of a set."""
+    return [
+        (part, line, cells)
+        for part, file in _TEXTS[name].items()
+        for line, cells in _by_id(paths[file], paths[_IDS[part]])
+    ]
 
 
 def _by_id(path: Path, ids: Path) -> list[tuple[int, list[str]]]:

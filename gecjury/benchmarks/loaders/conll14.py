@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, PublishedScores
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.edit_verdicts import ReadVerdicts, read_edit_verdicts
-from gecjury.benchmarks.judgments import RankedItem, read_rankings
+from gecjury.benchmarks.judgments import RankedItem, read_rankings, renumbered
 from gecjury.benchmarks.table import View
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Corpus, Version
@@ -54,6 +53,12 @@ _GJG15_HUMAN: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 _SEEDA_FILES: Mapping[View, str] = MappingProxyType({"edit": "edit", "sentence": "sent"})
 _COLUMNS = {"trueskill": "TS", "expected-wins": "EW"}
+_JUDGMENTS = {view: f"SEEDA/data/judgments_{part}.xml" for view, part in _SEEDA_FILES.items()}
+_HUMAN_SCORES = {
+    view: {kind: f"SEEDA/scores/human/{short}_{part}.txt" for kind, short in _COLUMNS.items()}
+    for view, part in _SEEDA_FILES.items()
+}
+_SUBSET = "SEEDA/outputs/subset/INPUT.txt"
 _PUBLISHED = ("official-as-published", "official-um-deleted", "10refs-um-deleted")
 _PUBLISHED_NOTE = (
     "official-as-published: where annotator 1 has no line although both annotators agree (88 of "
@@ -73,31 +78,25 @@ def load_seeda(request: LoadRequest) -> Benchmark:
     # The corrections of every system are read, since the annotators saw all of them.
     outputs = {name: f"SEEDA/outputs/all/{name}.txt" for name in every}
     # The benchmark contains both views, whichever of them the corpus follows.
-    judged = {view: f"SEEDA/data/judgments_{part}.xml" for view, part in _SEEDA_FILES.items()}
-    columns = {
-        view: {kind: f"SEEDA/scores/human/{short}_{part}.txt" for kind, short in _COLUMNS.items()}
-        for view, part in _SEEDA_FILES.items()
-    }
-    subset = "SEEDA/outputs/subset/INPUT.txt"
-    scores = [file for files in columns.values() for file in files.values()]
-    files = [*outputs.values(), *judged.values(), *scores, subset, *_reference_files(request)]
+    files = [*outputs.values(), *_JUDGMENTS.values(), _SUBSET, *_reference_files(request)]
+    files += [file for of_view in _HUMAN_SCORES.values() for file in of_view.values()]
     paths = folder.paths(files, wanted_by="seeda")
     full = read_lines(paths[outputs["INPUT"]])
     # SEEDA does not number its sentences: the lines of the subset are found by their text.
-    wanted = set(read_lines(paths[subset]))
+    wanted = set(read_lines(paths[_SUBSET]))
     rows = [i for i, line in enumerate(full) if request.whole or line in wanted]
     row_of = {line: row for row, line in enumerate(rows)}
     rankings: dict[View, tuple[RankedItem, ...]] = {}
-    for view, name in judged.items():
+    for view, name in _JUDGMENTS.items():
         items = read_rankings(paths[name], first_line=1, lines=len(full), systems=every)
-        rankings[view] = tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
+        rankings[view] = renumbered(items, row_of)
     # One score a line, in alphabetical order of the systems.
     human: dict[View, PublishedScores] = {
         view: {
             kind: dict(zip(every, map(float, read_lines(paths[file])), strict=True))
             for kind, file in files_of.items()
         }
-        for view, files_of in columns.items()
+        for view, files_of in _HUMAN_SCORES.items()
     }
     blocks = read_m2(paths[_OFFICIAL])
     versions = {name: Version(tuple(read_lines(paths[outputs[name]]))) for name in every}

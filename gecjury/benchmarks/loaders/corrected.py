@@ -25,7 +25,7 @@ from gecjury.benchmarks.marked_edits import EditMark, token_edits
 from gecjury.core.errors import DataError, MissingExtraError, install_hint
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.m2 import M2Sentence, m2_annotations, read_m2
+from gecjury.corpus.m2 import M2Annotation, M2Sentence, m2_annotations, read_m2
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -91,23 +91,30 @@ def read_ua_gec(
         for row, source in enumerate(first.source_sentences):
             edits = [_of_sentence(whole or (), tokens, row) for whole in made]
             targets = [d.target_sentences_tokenized[row].split() for d in annotated]
-            # Edits must turn the tokens into the correction; in joined or split sentences they do
-            # not.
-            if any(
-                edit is None or apply_edits(tokens[row], edit) != target
-                for edit, target in zip(edits, targets, strict=True)
-            ):
+            block = _block(tokens[row], edits, targets)
+            if block is None:
                 continue
-            block = M2Sentence(
-                " ".join(tokens[row]),
-                tuple(a for at, edit in enumerate(edits) for a in m2_annotations(edit or (), at)),
-            )
             references = tuple(document.target_sentences[row] for document in annotated)
             sentences.append((source, references, block))
     if not sentences:
         raise DataError(f"ua-gec: no sentence of part {part} can be read; reinstall the package")
     sources, references_of, blocks = zip(*sentences, strict=True)
     return CorrectedSentences(sources=sources, references=references_of, m2=blocks)
+
+
+def _block(
+    tokens: Sequence[str], edits: Sequence[Sequence[Edit] | None], targets: Sequence[Sequence[str]]
+) -> M2Sentence | None:
+    """Return a sentence with every annotator's edits; None if it was joined or split.
+
+    In that case its edits do not turn its tokens into the correction.
+    """
+    annotations: list[M2Annotation] = []
+    for annotator, (edit, target) in enumerate(zip(edits, targets, strict=True)):
+        if edit is None or apply_edits(tokens, edit) != target:
+            return None
+        annotations += m2_annotations(edit, annotator)
+    return M2Sentence(" ".join(tokens), tuple(annotations))
 
 
 def _package() -> ModuleType:

@@ -64,28 +64,9 @@ def load_aqua(request: LoadRequest) -> Benchmark:
     for row, cell in zip(rows, layout.cells, strict=True):
         marked = _marked(row["alignment_labels"], row["alignment_labels_detailed"])
         every += marked
-        made = token_edits(*_texts(corpus, cell), [edit.mark for edit in marked])
-        if made is None:
-            reason = "the marks do not turn the source into the correction: left out"
-            unread.append((f"line {row.line}", reason))
-            continue
-        for token_edit, numbers in made:
-            judged = partial(_verdict, corpus, cell, token_edit)
-            parts = [marked[number] for number in numbers]
-            # The votes on several marks may list the annotators in different orders.
-            if len(parts) == 1 and parts[0].votes:
-                verdicts += [
-                    judged(f"vote {vote}", label == _TRUE)
-                    for vote, label in enumerate(parts[0].votes, 1)
-                ]
-            elif all(part.label for part in parts):
-                verdicts.append(judged("voted", all(part.label == _TRUE for part in parts)))
-            else:
-                unread.append((f"line {row.line}", "an edit without a label: left out"))
-        # A mark between tokens, such as a second space, changes no token.
-        used = sum(len(numbers) for _, numbers in made)
-        reason = "changes only spaces between tokens: not an edit of tokens, left out"
-        unread += [(f"line {row.line}", reason)] * (len(marked) - used)
+        read, reasons = _voted(corpus, cell, marked)
+        verdicts += read
+        unread += [(f"line {row.line}", reason) for reason in reasons]
     # The label of the whole correction is a separate judgment, in addition to those of its edits.
     values = layout.words([row["label"] for row in rows])
     labels = CorrectionLabels(values=values, true=_TRUE, false=_FALSE, others=_OTHERS)
@@ -117,6 +98,34 @@ def _marked(voted: str, detailed: str) -> tuple[_LabelledEdit, ...]:
     return tuple(edits)
 
 
+def _voted(
+    corpus: Corpus, cell: tuple[int, int], marked: Sequence[_LabelledEdit]
+) -> tuple[list[HumanVerdict], list[str]]:
+    """Return the verdicts on a correction's edits, and why others are left out."""
+    made = token_edits(*_texts(corpus, cell), [edit.mark for edit in marked])
+    if made is None:
+        return [], ["the marks do not turn the source into the correction: left out"]
+    verdicts: list[HumanVerdict] = []
+    reasons: list[str] = []
+    for token_edit, numbers in made:
+        judged = partial(_verdict, corpus, cell, token_edit)
+        parts = [marked[number] for number in numbers]
+        # The votes on several marks may list the annotators in different orders.
+        if len(parts) == 1 and parts[0].votes:
+            verdicts += [
+                judged(f"vote {vote}", label == _TRUE)
+                for vote, label in enumerate(parts[0].votes, 1)
+            ]
+        elif all(part.label for part in parts):
+            verdicts.append(judged("voted", all(part.label == _TRUE for part in parts)))
+        else:
+            reasons.append("an edit without a label: left out")
+    # A mark between tokens, such as a second space, changes no token.
+    used = sum(len(numbers) for _, numbers in made)
+    reason = "changes only spaces between tokens: not an edit of tokens, left out"
+    return verdicts, [*reasons, *[reason] * (len(marked) - used)]
+
+
 def load_pevdata(request: LoadRequest) -> Benchmark:
     """Load PEVData for `gecjury.benchmarks.load.load_benchmark`.
 
@@ -134,19 +143,14 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     for number, row in enumerate(rows, 1):
         cell = cell_of[row["S1-src"], row["S2-hyp"]]
         source, correction = _texts(corpus, cell)
-        before, after = source.split(), correction.split()
-        # Tokens that the two sentences share at either end are not part of the edit.
-        start = _alike(before, after)
-        end = len(before) - _alike(before[start:][::-1], after[start:][::-1])
-        old, new = before[start:end], after[start : end + len(after) - len(before)]
-        if not old and not new:
+        edit = _difference(source.split(), correction.split())
+        if edit is None:
             reason = "the sentences differ only in spaces: not an edit of tokens, left out"
             unread.append((f"pair {number}", reason))
             continue
         # Some pairs are in the file several times, always with the same verdict.
         valid = row["Human Judgment"] == 1
         if (source, correction, valid) not in verdicts:
-            edit = Edit(start, end, " ".join(new))
             made = _verdict(corpus, cell, edit, "JELV", valid)
             verdicts[source, correction, valid] = made
     valid_pairs = sum(row["Human Judgment"] == 1 for row in rows)
@@ -158,6 +162,14 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
         "one verdict per edit: there is no agreement between annotators to compare with",
     )
     return _benchmark(request, corpus, layout, list(verdicts.values()), unread, notes)
+
+
+def _difference(before: Sequence[str], after: Sequence[str]) -> Edit | None:
+    """Return what lies between the tokens that two sentences share at either end, if anything."""
+    start = _alike(before, after)
+    end = len(before) - _alike(before[start:][::-1], after[start:][::-1])
+    new = after[start : end + len(after) - len(before)]
+    return Edit(start, end, " ".join(new)) if new or start < end else None
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:

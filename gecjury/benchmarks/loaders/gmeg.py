@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
@@ -41,15 +41,12 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
     paths = _locate(request, [*files.values(), *tables.values()])
     texts = {name: Version(tuple(read_lines(paths[path]))) for name, path in files.items()}
     sources = texts["source"].lines
-    # The name contains their number, since two different sets are called official.
-    official = f"official-{len(references)}"
     corpus = request.corpus(
         sources,
         texts,
         lambda _: [texts[name] for name in references],
-        reference_name=(
-            official if request.references == ("official",) else request.reference_name
-        ),
+        # The name contains their number, since two different sets are called official.
+        reference_name=request.official_called(f"official-{len(references)}"),
         reference_sets={"official": lambda: [texts[name] for name in references]},
     )
     # The mean human rating of each system over the sentences, 0 to 100.
@@ -64,11 +61,8 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
         human={"sentence": {"mean": mean}},
         notes=(
             "rankings are derived from mean ratings: one item per sentence, equal means are a tie",
-            *(
-                ["ref0 is the human correction; it is not known which reference was rated"]
-                if "ref0" in names
-                else []
-            ),
+            *["ref0 is the human correction; it is not known which reference was rated"]
+            * ("ref0" in names),
         ),
         segment_scores=segment,
     )
@@ -96,7 +90,7 @@ def _of(table: Mapping[str, _T], system: str, path: Path) -> _T:
     return table[column]
 
 
-def _segment_scores(path: Path, lines: int) -> dict[str, NDArray[np.float64]]:
+def _segment_scores(path: Path, lines: int) -> dict[str, FloatArray]:
     """Return mean human ratings by column, shape (sentences,); NaN where the cell is empty."""
     table = read_table(path, texts=True)
     if len(table.rows) != lines:

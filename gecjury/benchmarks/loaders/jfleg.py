@@ -9,12 +9,11 @@ one is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, ranked_groups
 from gecjury.benchmarks.human_scores import columns_by_draws
-from gecjury.benchmarks.judgments import RankedItem
+from gecjury.benchmarks.judgments import RankedItem, renumbered
 from gecjury.core.errors import DataError
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
@@ -27,6 +26,12 @@ _REFERENCES = tuple(f"jfleg/dev/dev.ref{number}" for number in range(4))
 _OUTPUTS = "jfleg/EACL_exp/outputs"
 _PUBLIC = ("orig", "turk")
 _EXTRA = "NUS"  # Compared with one other system at a time, in addition to the ranking of the five.
+# Every set contains turk.
+_NOTES = (
+    "human scores are recomputed from all 1,629 pairs (TrueSkill: mean of 100 runs, seed 0)",
+    "turk is the human correction; it is not known which of the four references was shown: the "
+    "first is used for it, the other three are the references",
+)
 
 
 def load_jfleg(request: LoadRequest) -> Benchmark:
@@ -42,7 +47,7 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
     # Only judged sentences are loaded, so that every score is of a text that people saw.
     rows = sorted({item.sentence for item in items})
     row_of = {line: row for row, line in enumerate(rows)}
-    items = tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
+    items = renumbered(items, row_of)
     names, every = info.system_sets[request.systems], info.system_sets["all"]
     texts = {
         "orig": Version(tuple(source)),
@@ -59,22 +64,14 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
         lines=len(source),
         # A group shows what annotators saw only if the outputs of all systems are there.
         groups=ranked_groups(items, names, shown if len(shown) == len(every) else None),
-        reference_name=(
-            "official-3" if request.references == ("official",) else request.reference_name
-        ),
+        reference_name=request.official_called("official-3"),
     )
     return request.benchmark(
         corpus,
         rows=rows,
         rankings={"sentence": items},
         human={"sentence": columns_by_draws(items, every)},
-        # Every set contains turk.
-        notes=(
-            "human scores are recomputed from all 1,629 pairs (TrueSkill: mean of 100 runs, seed "
-            "0)",
-            "turk is the human correction; it is not known which of the four references was "
-            "shown: the first is used for it, the other three are the references",
-        ),
+        notes=_NOTES,
     )
 
 

@@ -153,13 +153,7 @@ def load_swedish(request: LoadRequest) -> Benchmark:
     """Load the Swedish benchmark for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     names = info.system_sets[request.systems]
-    for chosen, system in _PARAPHRASES.items():
-        if chosen in request.references and system in names:
-            raise OptionError(
-                f"--references {chosen}: these are the outputs of {system}, which is among the "
-                f"systems compared and would be its own reference; use --systems systems, which "
-                "leaves out the corrections by people, or --references official"
-            )
+    _refuse_own_reference(request, names)
     read = _read_swedish(request)
     first, _ = _SWEDISH_RATERS
     entries = read[first]
@@ -183,22 +177,32 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         reference_set,
     )
     raters = {
-        aspect: np.array(
-            [
-                [
-                    # A rating of 0 is none.
-                    [e["systems"][n]["annotators"].get(rater, {}).get(key) or np.nan for e in of]
-                    for n in names
-                ]
-                for rater, of in read.items()
-            ]
-        )
+        aspect: np.array([_rated(of, names, rater, key) for rater, of in read.items()])
         for aspect, key in _SWEDISH_KEYS.items()
     }
     # Only the first rater's ratings count, as in the paper.
     ratings = {aspect: table[0] for aspect, table in raters.items()}
     notes = _swedish_notes(ratings, raters, post_edited="post-edited" in request.references)
     return of_aspects(request, in_language(corpus, request.language), ratings, raters, notes)
+
+
+def _refuse_own_reference(request: LoadRequest, names: Sequence[str]) -> None:
+    """Refuse references that are the outputs of a system that is compared."""
+    for chosen, system in _PARAPHRASES.items():
+        if chosen in request.references and system in names:
+            raise OptionError(
+                f"--references {chosen}: these are the outputs of {system}, which is among the "
+                f"systems compared and would be its own reference; use --systems systems, which "
+                "leaves out the corrections by people, or --references official"
+            )
+
+
+def _rated(
+    entries: Sequence[Mapping[str, Any]], names: Sequence[str], rater: str, key: str
+) -> list[list[float]]:
+    """Return a person's ratings, systems × sentences; 0 is none."""
+    judged = [[entry["systems"][name]["annotators"] for entry in entries] for name in names]
+    return [[of.get(rater, {}).get(key) or np.nan for of in row] for row in judged]
 
 
 def _read_swedish(request: LoadRequest) -> dict[str, list[Mapping[str, Any]]]:

@@ -68,20 +68,8 @@ _MOST = 10.0
 def load_sottana(request: LoadRequest) -> Benchmark:
     """Load Sottana et al. (2023) for `gecjury.benchmarks.load.load_benchmark`."""
     every, names = request.info.system_sets["all"], request.info.system_sets[request.systems]
-    files = [file for of_rater in _RATERS for file in of_rater]
-    paths = request.folder.paths([*files, _GPT4], wanted_by=request.info.name)
-    people = [_by_id([row for f in files for row in read_table(paths[f], texts=True).rows])
-              for files in _RATERS]  # fmt: skip
+    people, judge = _read_sottana(request)
     seen = people[0]
-    for rows in people[1:]:
-        _check_same(seen, rows)
-    judge = _by_id(read_table(paths[_GPT4], texts=True).rows)
-    for name, row in judge.items():
-        if name not in seen:
-            row.refuse("id", "the id of a sentence that people rated")
-    for row in seen.values():
-        if not row.text(_TEXTS[0]):
-            row.refuse(_TEXTS[0], "a sentence")
     texts = [tuple(row.text(key) for row in seen.values()) for key in _TEXTS]
     versions = dict(zip(every, map(Version, texts[1:]), strict=True))
     chosen = [every.index(name) for name in names]
@@ -121,6 +109,24 @@ def _by_id(rows: Sequence[Row]) -> dict[str, Row]:
             row.refuse("id", "an id that no other row has")
         by_id[name] = row
     return by_id
+
+
+def _read_sottana(request: LoadRequest) -> tuple[list[dict[str, Row]], dict[str, Row]]:
+    """Return the rows by id of each person, the same sentences for all, and those of the judge."""
+    files = [file for of_rater in _RATERS for file in of_rater]
+    paths = request.folder.paths([*files, _GPT4], wanted_by=request.info.name)
+    tables = {file: read_table(path, texts=True).rows for file, path in paths.items()}
+    people = [_by_id([row for f in of_rater for row in tables[f]]) for of_rater in _RATERS]
+    judge, seen = _by_id(tables[_GPT4]), people[0]
+    for rows in people[1:]:
+        _check_same(seen, rows)
+    for name, row in judge.items():
+        if name not in seen:
+            row.refuse("id", "the id of a sentence that people rated")
+    for row in seen.values():
+        if not row.text(_TEXTS[0]):
+            row.refuse(_TEXTS[0], "a sentence")
+    return people, judge
 
 
 def _check_same(first: Mapping[str, Row], other: Mapping[str, Row]) -> None:

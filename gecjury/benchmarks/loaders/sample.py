@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import importlib.resources
 import io
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
@@ -24,9 +24,7 @@ def load_sample(request: LoadRequest) -> Benchmark:
     info = request.info
     every = info.system_sets["all"]
     # Everything is read inside the context: only there are files of a zipped package on disk.
-    with importlib.resources.as_file(
-        importlib.resources.files("gecjury.benchmarks") / "sample"
-    ) as folder:
+    with resources.as_file(resources.files("gecjury.benchmarks") / "sample") as folder:
         sources = tuple(read_lines(folder / "source.txt"))
         rankings: dict[View, tuple[RankedItem, ...]] = {
             view: read_rankings(
@@ -70,7 +68,7 @@ def sample_files() -> dict[str, str]:
         sentence, including the unchanged one, with its grammaticality, fluency and meaning from 1
         to 4, computed from the counts of errors.
     """
-    root = importlib.resources.files("gecjury.benchmarks") / "sample"
+    root = resources.files("gecjury.benchmarks") / "sample"
 
     def text(name: str) -> str:
         return (root / name).read_text(encoding="utf-8")

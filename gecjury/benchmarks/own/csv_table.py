@@ -22,7 +22,7 @@ from gecjury.benchmarks.table import BenchmarkInfo
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.aligned import NUMBERS
-from gecjury.corpus.files.rows import Row, read_table
+from gecjury.corpus.files.rows import Row, TableFile, read_table
 from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.tokens import in_language
 
@@ -111,16 +111,22 @@ def load_table(request: LoadRequest) -> Benchmark:
     )
 
 
-def _read(path: Path) -> _Texts:
-    """Read the texts of a table, and number its sources and corrections."""
-    table = read_table(path, SHAPE, texts=True)
+def _form_of(table: TableFile) -> str:
+    """Return the form of the judgments in a table, by the column that only this form has."""
     form = next((form for column, form in _COLUMNS.items() if column in table.columns), None)
     if form is None or not {*_TEXTS} <= {*table.columns}:
         raise InputError(
-            f"{path}: judgments alone are not a benchmark, since texts are needed to score; "
+            f"{table.path}: judgments alone are not a benchmark, since texts are needed to score; "
             f"columns {', '.join(table.columns):.300}; expected {SHAPE}, or a folder with these "
             "judgments, source.txt and outputs/"
         )
+    return form
+
+
+def _read(path: Path) -> _Texts:
+    """Read the texts of a table, and number its sources and corrections."""
+    table = read_table(path, SHAPE, texts=True)
+    form = _form_of(table)
     needed, optional, _ = FORMS[form]
     read = {*_TEXTS, *needed, *optional, *NUMBERS, "language"}
     unread = [column for column in table.columns if column not in read]

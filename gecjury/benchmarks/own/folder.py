@@ -114,6 +114,23 @@ def own_info(path: Path) -> BenchmarkInfo:
     )
 
 
+def _judged(
+    own: OwnFolder, whole: Corpus, names: Sequence[str], system_set: str
+) -> tuple[dict[View, OwnJudgments], list[str]]:
+    """Return the judgments of corrections by view, and notes; none if only edits are compared."""
+    judged = {view: _read_judgments(file, whole, own) for view, file in own.judgments.items()}
+    if own.verdicts is None or any(_compares(of_view, names) for of_view in judged.values()):
+        # An error here is better than tables in which nothing is compared.
+        for view, of_view in judged.items():
+            check_overlap(of_view, names, own.judgments[view], system_set)
+        return judged, [note for of_view in judged.values() for note in of_view.notes]
+    files = ", ".join(f"judgments{kind}" for kind in _KINDS)
+    return {}, [
+        "only single edits are compared; the system and sentence levels need judgments of "
+        f"whole corrections of two systems or more ({files})"
+    ]
+
+
 def load_own(request: LoadRequest) -> Benchmark:
     """Load an own benchmark for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
@@ -122,23 +139,12 @@ def load_own(request: LoadRequest) -> Benchmark:
     # All systems are read, even those outside the set, since annotators saw their corrections.
     whole = read_corpus(own.source, own.outputs, own.references, own.gold, lang=request.language)
     names = info.system_sets[request.systems]
-    judged = {view: _read_judgments(file, whole, own) for view, file in own.judgments.items()}
-    notes = [note for judgments in judged.values() for note in judgments.notes]
-    if own.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
-        judged = {}
-        files = ", ".join(f"judgments{kind}" for kind in _KINDS)
-        notes = [
-            "only single edits are compared; the system and sentence levels need judgments of "
-            f"whole corrections of two systems or more ({files})"
-        ]
+    judged, notes = _judged(own, whole, names, request.systems)
     if outside := own.files_outside(own.root):
         notes.append(
             f"{info.path} names files outside its folder: {listed(outside)}; if somebody else "
             "wrote it, check that you want them used before you share results that contain them"
         )
-    # An error here is better than tables in which nothing is compared.
-    for view, judgments in judged.items():
-        check_overlap(judgments, names, own.judgments[view], request.systems)
     # Ratings cover all systems; the corpus has those of the chosen set, in its order.
     rows = [whole.names.index(name) for name in names]
     rated = next((judgments for judgments in judged.values() if judgments.raters), None)
@@ -158,9 +164,7 @@ def load_own(request: LoadRequest) -> Benchmark:
         human={view: human_of(judgments, whole.names) for view, judgments in judged.items()}
         or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},
         notes=tuple(notes),
-        warnings=tuple(
-            dict.fromkeys(w for judgments in judged.values() for w in judgments.warnings)
-        ),
+        warnings=tuple(dict.fromkeys(w for of in judged.values() for w in of.warnings)),
         **({} if rated is None else ratings_of(rated, rows)),
         _verdicts=None
         if own.verdicts is None

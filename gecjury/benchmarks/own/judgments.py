@@ -199,30 +199,42 @@ def _system(row: Row, column: str, corpus: Corpus) -> str:
     return name
 
 
-def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
-    """Read ratings: an annotator's ratings of a sentence form one ranking item."""
-    names = corpus.names
-    place = {name: number for number, name in enumerate(names)}
-    scores: dict[tuple[str, str, int, int], list[float]] = {}
+_ScoreKey = tuple[str, str, int, int]
+"""Aspect, annotator, number of the system, row of the sentence."""
+
+
+def _given_scores(
+    rows: Sequence[Row], corpus: Corpus, first: int
+) -> tuple[dict[_ScoreKey, list[float]], int]:
+    """Return the scores that annotators gave, and the number of empty cells.
+
+    An empty cell is not a rating of zero: the correction was not rated.
+    """
+    scores: dict[_ScoreKey, list[float]] = {}
     empty = 0
     for row in rows:
         sentence = _sentence(row, first, corpus)
-        system = place[_system(row, "system", corpus)]
-        # An empty cell is not a rating of zero: the correction was not rated.
+        system = corpus.names.index(_system(row, "system", corpus))
         if not row["score"]:
             empty += 1
             continue
         key = row["aspect"] or "rating", row["annotator"] or _ONE, system, sentence
         scores.setdefault(key, []).append(row.number("score", _LARGEST, _NO_SCORE))
+    if not scores:
+        raise InputError(f"{rows[0].table}: every score is empty; expected at least one number")
+    return scores, empty
+
+
+def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
+    """Read ratings: an annotator's ratings of a sentence form one ranking item."""
+    scores, empty = _given_scores(rows, corpus, first)
     # Aspects and annotators are numbered in the order of the file.
     aspects = list(dict.fromkeys(key[0] for key in scores))
     annotators = list(dict.fromkeys(key[1] for key in scores))
-    shape = len(annotators), len(names), len(corpus)
+    shape = len(annotators), len(corpus.names), len(corpus)
     raters = {aspect: np.full(shape, np.nan) for aspect in aspects}
     for (aspect, annotator, system, sentence), values in scores.items():
         raters[aspect][annotators.index(annotator), system, sentence] = np.mean(values)
-    if not scores:
-        raise InputError(f"{rows[0].table}: every score is empty; expected at least one number")
     warnings = _like_ranks(scores)
     if scales := _scales(raters, annotators):
         raters = {aspect: np.stack([*map(_standard, of)]) for aspect, of in raters.items()}
@@ -286,7 +298,7 @@ def _standard(ratings: FloatArray) -> FloatArray:
     return np.full(ratings.shape, np.nan) if equal else standardise(ratings)
 
 
-def _like_ranks(scores: Mapping[tuple[str, str, int, int], Sequence[float]]) -> list[str]:
+def _like_ranks(scores: Mapping[_ScoreKey, Sequence[float]]) -> list[str]:
     """Return a warning if the ratings of every sentence are ranks from 1, of which 1 is best."""
     ranked: dict[tuple[str, str, int], list[float]] = {}
     for (aspect, annotator, _, sentence), values in scores.items():
@@ -395,12 +407,8 @@ def read_own_verdicts(
             belongs to, the source tokens replaced (`start` from 0, `end` after the last), the
             tokens that replace them, and whether that is right (1, true, right; 0, false, wrong);
             a column `annotator` may be added. Systems with the same text may each have the row.
-        corpus: the corpus whose systems were judged.
         first: number of the first source in `sentence`.
         skip_unknown: leave out verdicts on systems that the corpus lacks.
-
-    Returns:
-        As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; everything can be read.
 
     Raises:
         InputError: the columns are wrong, or a cell cannot be used; names the line.

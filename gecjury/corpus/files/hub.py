@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,17 +64,19 @@ def hub_dataset(name: str) -> Any:
         ) from None
     if kept:
         _check_within(path, data)
-    if isinstance(data, dict):
-        if not split and len(data) > 1:
-            raise InputError(
-                f"hf:{folder}: has splits {', '.join(data)}; name one, e.g. "
-                f"hf:{folder}:{next(iter(data))}"
-            )
-        split = split or next(iter(data))
-        if split not in data:
-            raise InputError(f"hf:{folder}: has no split {split[:60]!r}; it has {', '.join(data)}")
-        data = data[split]
-    return data
+    return data[_split_of(folder, split, list(data))] if isinstance(data, dict) else data
+
+
+def _split_of(folder: str, split: str, splits: Sequence[str]) -> str:
+    """Return the name of the split that is read: the one named, or the only one."""
+    if not split and len(splits) > 1:
+        raise InputError(
+            f"hf:{folder}: has splits {', '.join(splits)}; name one, e.g. hf:{folder}:{splits[0]}"
+        )
+    split = split or splits[0]
+    if split not in splits:
+        raise InputError(f"hf:{folder}: has no split {split[:60]!r}; it has {', '.join(splits)}")
+    return split
 
 
 def _check_within(folder: Path, data: Any) -> None:

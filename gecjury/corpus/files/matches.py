@@ -121,7 +121,7 @@ def read_matches(
     return Matches(by_line)
 
 
-def _replies(lines: Sequence[str], where: str) -> list[Any]:
+def _replies(lines: Sequence[str], where: str) -> list[object]:
     """Return one reply for the whole text, or one a line."""
     if len(lines) > 1 and isinstance(json_or_none(lines[0]), dict):
         # Contexts are cut at code units, so they may end in half a surrogate pair.
@@ -146,7 +146,7 @@ def _replies(lines: Sequence[str], where: str) -> list[Any]:
     return values
 
 
-def _raws(reply: Any, where: str) -> Iterator[_Raw]:
+def _raws(reply: object, where: str) -> Iterator[_Raw]:
     """Yield the matches of one reply.
 
     Raises:
@@ -224,7 +224,7 @@ def _suggestion(value: Any, place: str) -> tuple[str, bool]:
     )
 
 
-def _rule(category: Any, name: Any) -> str:
+def _rule(category: object, name: object) -> str:
     return ":".join(part for part in (category, name) if isinstance(part, str) and part)
 
 
@@ -265,7 +265,7 @@ def _fitted(raw: _Raw, text: str, wide: Sequence[int], where: str, name: str) ->
     return Match(start, end, tuple(" ".join(s.split("\n")) for s in suggestions), raw.rule)
 
 
-def _of_whole(reply: Any, where: str, texts: Sequence[str], name: str) -> Matches:
+def _of_whole(reply: object, where: str, texts: Sequence[str], name: str) -> Matches:
     text = "\n".join(texts)
     starts = list(accumulate((len(line) + 1 for line in texts), initial=0))
     wide = _wide(text)
@@ -407,6 +407,27 @@ def _in_tokens(
         The choices that change a token or only mark, and the tokens of the corrected line.
     """
     starts, ends = spans
+    result: list[str] = []
+    done = 0
+    idle: set[Match] = set()
+    for first, last, choices in _by_tokens(kept, text, tokens, spans):
+        low, high = choices[0][0].start, choices[-1][0].end
+        if first < last:
+            low, high = min(low, starts[first]), max(high, ends[last - 1])
+        new_tokens = _TOKEN.findall(_written(text, low, high, choices))
+        if new_tokens == tokens[first:last]:
+            counts["changing nothing"] += len(choices)
+            idle.update(match for match, _ in choices)
+        result += [*tokens[done:first], *new_tokens]
+        done = last
+    return [choice for choice in kept if choice[0] not in idle], [*result, *tokens[done:]]
+
+
+def _by_tokens(
+    kept: Sequence[_Choice], text: str, tokens: Sequence[str], spans: tuple[list[int], list[int]]
+) -> list[tuple[int, int, list[_Choice]]]:
+    """Return the first token, the end and the choices of each stretch of tokens that changes."""
+    starts, ends = spans
     groups: list[tuple[int, int, list[_Choice]]] = []
     for choice in kept:
         match, new = choice
@@ -426,17 +447,4 @@ def _in_tokens(
             groups.append((first, max(so_far, last), [*choices, choice]))
         else:
             groups.append((first, last, [choice]))
-    result: list[str] = []
-    done = 0
-    idle: set[Match] = set()
-    for first, last, choices in groups:
-        low, high = choices[0][0].start, choices[-1][0].end
-        if first < last:
-            low, high = min(low, starts[first]), max(high, ends[last - 1])
-        new_tokens = _TOKEN.findall(_written(text, low, high, choices))
-        if new_tokens == tokens[first:last]:
-            counts["changing nothing"] += len(choices)
-            idle.update(match for match, _ in choices)
-        result += [*tokens[done:first], *new_tokens]
-        done = last
-    return [choice for choice in kept if choice[0] not in idle], [*result, *tokens[done:]]
+    return groups

@@ -460,7 +460,7 @@ def _refuse_lists(texts: Iterable[str], where: str, expected: str) -> None:
         )
 
 
-def _lower_keys(value: Any) -> Any:
+def _lower_keys(value: object) -> Any:
     """Return a row with its columns' names as those of keys; another value as it is."""
     if not isinstance(value, Mapping):
         return value
@@ -471,7 +471,7 @@ def _as_key(column: str) -> str:
     return re.sub("[ -]", "_", column.strip().lower())
 
 
-def _unknown_texts(rows: Sequence[tuple[int, Mapping[str, Any]]]) -> list[str]:
+def _unknown_texts(rows: Sequence[tuple[int, Mapping[str, object]]]) -> list[str]:
     """Return the columns that have sentences in most rows, and a name that says nothing."""
     known = {key for keys in _TEXT_KEYS.values() for key in keys}
     counts = Counter(

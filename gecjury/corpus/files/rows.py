@@ -81,7 +81,7 @@ class Row:
 
     table: str
     line: int
-    cells: Mapping[str, Any]
+    cells: Mapping[str, object]
     unit: str = "line"
 
     def __getitem__(self, column: str) -> Any:
@@ -395,7 +395,7 @@ def pyarrow() -> Any:
     return pyarrow
 
 
-_Records = tuple[list[str], Iterable[tuple[int, dict[str, Any]]]]
+_Records = tuple[list[str], Iterable[tuple[int, dict[str, object]]]]
 """Columns, and rows with their numbers."""
 
 
@@ -414,7 +414,7 @@ def _parquet(data: bytes, where: str) -> _Records:
         # In lists, a column has more values than there are rows.
         cells = sum(group.column(number).num_values for group in groups for number in columns)
         check_size(where, about.num_rows, cells)
-        records: list[dict[str, Any]] = []
+        records: list[dict[str, object]] = []
         size = 0
         for batch in file.iter_batches(batch_rows):
             held = batch.to_pylist()
@@ -481,7 +481,7 @@ def _workbook(data: bytes, where: str) -> _Records:
 
 def _sheet_rows(
     pair: tuple[Any, Any], where: str, stale: bool
-) -> Iterator[tuple[int, tuple[Any, ...]]]:
+) -> Iterator[tuple[int, tuple[object, ...]]]:
     """Yield the rows of a sheet from the first to the last that has a value, with their numbers.
 
     Args:
@@ -494,7 +494,7 @@ def _sheet_rows(
     for sheet in pair:
         # Some programs write a range that is smaller than the sheet.
         sheet.reset_dimensions()
-    blank: list[tuple[int, tuple[Any, ...]]] = []
+    blank: list[tuple[int, tuple[object, ...]]] = []
     begun, cells = False, 0
     for number, rows in enumerate(zip(*(s.iter_rows() for s in pair), strict=True), 1):
         cells += len(rows[0]) + 1
@@ -548,7 +548,7 @@ def _check_workbook(archive: zipfile.ZipFile, where: str) -> None:
                     raise ValueError(f"{part.filename} has more than {_EXCEL_ROWS:,} rows")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 

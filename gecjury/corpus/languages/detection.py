@@ -102,5 +102,4 @@ def _is_english(text: str) -> bool:
 def _detector_name(text: str) -> str:
     import py3langid
 
-    code: str = py3langid.classify(text)[0]
-    return code
+    return str(py3langid.classify(text)[0])

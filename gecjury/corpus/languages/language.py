@@ -173,6 +173,22 @@ AUTO = Language(tokens="auto", fold="auto")
 """English, whose tokens and signs are decided by the texts."""
 
 
+def _plain_code(code: str) -> str:
+    """Return the code of two or three letters that a code or name stands for, or `auto`."""
+    plain = code.lower().replace("_", "-").partition("-")[0]
+    plain = _SHORT.get(plain, plain)
+    if plain == "auto" or plain in LANGUAGES:
+        return plain
+    by_name = {name.lower(): key for key, name in LANGUAGES.items()}
+    # People also type names of languages; a long unknown word is probably a name.
+    if code.lower() not in by_name:
+        names = [*by_name] if len(plain) > 3 else [*LANGUAGES]
+        raise OptionError(
+            f"unknown language {code!r:.60}: {nearest(code.lower(), names)}; `und` is any other"
+        )
+    return by_name[code.lower()]
+
+
 def language_of(
     code: str | Language = "en",
     tokens: str | None = None,
@@ -191,27 +207,15 @@ def language_of(
         code: ISO 639 code (`sv`, also `swe` and `sv-SE`), `und`, or `auto` for that of the
             sources; a language is returned as it is.
         tokens: another tokenisation; see `gecjury.corpus.tokens`.
-        fold: another folding.
-        tagger: another tagger.
 
     Raises:
         OptionError: an unknown code, tokeniser or folding; the message suggests the nearest ones.
     """
     if isinstance(code, Language):
         return code
-    plain = code.lower().replace("_", "-").partition("-")[0]
-    plain = _SHORT.get(plain, plain)
+    plain = _plain_code(code)
     if plain == "auto":
         return Language("auto", tokens or "auto", fold or "auto", tagger or "auto")
-    if plain not in LANGUAGES:
-        by_name = {name.lower(): key for key, name in LANGUAGES.items()}
-        # People also type names of languages; a long unknown word is probably a name.
-        if code.lower() not in by_name:
-            names = [*by_name] if len(plain) > 3 else [*LANGUAGES]
-            raise OptionError(
-                f"unknown language {code!r:.60}: {nearest(code.lower(), names)}; `und` is any other"
-            )
-        plain = by_name[code.lower()]
     english = plain == "en"
     own = _OWN_TOKENS.get(plain, "intl")
     # A language with a rule of its own applies it to every text.

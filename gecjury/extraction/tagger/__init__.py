@@ -6,11 +6,12 @@ sentences: pass it `spacy.tokens.Doc` objects, in bulk through ``nlp.pipe``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 from gecjury.core.errors import MissingExtraError, OptionError, install_hint
 from gecjury.core.records import read_record
@@ -20,14 +21,24 @@ from gecjury.extraction.tagger.importing import (
     tested_version,
 )
 
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
+# Type checkers see spaCy's own classes, which are imported where they are used.
+Pipeline: TypeAlias = "Language"
+"""A spaCy pipeline."""
+PipelineDoc: TypeAlias = "Doc"
+"""A sentence in the form of a spaCy pipeline."""
+
 _LONGEST = 1000  # characters of a name or path
 # The spaCy release with which the embedded weights were trained and tested.
 _TESTED_SPACY = "3.8"
 
 
-def load_tagger(name: str = EMBEDDED) -> Any:
+def load_tagger(name: str = EMBEDDED) -> Pipeline:
     """Load a spaCy pipeline that tags, lemmatises and parses English.
 
     Args:
@@ -35,19 +46,16 @@ def load_tagger(name: str = EMBEDDED) -> Any:
             (``"en_core_web_sm"``). The embedded one has the coarse parts of speech and pronoun
             lemmas of spaCy 2, with which the official ERRANT files were made.
 
-    Returns:
-        A ``spacy.language.Language``.
-
     Raises:
         MissingExtraError: spaCy is not installed.
         OptionError: the model is not installed, or the spaCy release is outside the tested range.
     """
-    spacy = checked_spacy(torch=name != EMBEDDED)
+    load: Callable[..., Pipeline] = checked_spacy(torch=name != EMBEDDED).load
     if name == EMBEDDED:
         with no_entry_points():
-            return spacy.load(_MODEL)
+            return load(_MODEL)
     try:
-        return spacy.load(name, disable=["ner"])
+        return load(name, disable=["ner"])
     except OSError:
         raise OptionError(_not_installed(name)) from None
 
@@ -102,7 +110,7 @@ def spacy_meta(folder: Path) -> SpacyMeta:
     return read_record(SpacyMeta, folder / "meta.json", what, "name the folder of a pipeline")
 
 
-def checked_spacy(torch: bool) -> Any:
+def checked_spacy(torch: bool) -> ModuleType:
     """Return the spaCy package.
 
     Args:
@@ -118,7 +126,7 @@ def checked_spacy(torch: bool) -> Any:
         raise MissingExtraError(
             f"edits need spaCy, which is not installed: {install_hint('edits')}"
         ) from None
-    tested_version("spaCy", _TESTED_SPACY, vars(spacy)["__version__"])
+    tested_version("spaCy", _TESTED_SPACY, spacy.__version__)
     return spacy
 
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gecjury.core.arrays import Float32Array, IntArray
-from gecjury.extraction.tagger import load_tagger
+from gecjury.extraction.tagger import Pipeline, load_tagger
 from gecjury.extraction.tagger.importing import symbols
 from gecjury.extraction.tagger.model_files import (
     condition,
@@ -110,8 +110,8 @@ class Embedded:
         self._by_tag: dict[str, list[tuple[_Conditions, dict[str, str]]]] = {}
 
     @cached_property
-    def pipeline(self) -> Any:
-        """The tagger as a `spacy.language.Language`."""
+    def pipeline(self) -> Pipeline:
+        """The same tagger in spaCy."""
         return load_tagger()
 
     def parse(self, sentences: Sequence[list[str]]) -> Tagged:

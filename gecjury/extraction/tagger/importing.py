@@ -53,11 +53,10 @@ def tested_version(package: str, tested: str, version: str) -> str:
 @cache
 def symbols() -> Mapping[str, int]:
     """Return the numbers that spaCy gives to parts of speech and other names, without spaCy."""
-    numbers: Mapping[str, int] = import_alone("spacy.symbols")[0].IDS
-    return numbers
+    return dict(import_alone("spacy.symbols")[0].IDS)
 
 
-def import_spacy(torch: bool) -> Any:
+def import_spacy(torch: bool) -> ModuleType:
     """Import spaCy and return the module.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,7 @@ _MOVES = "SDLRB"
 
 def norms() -> dict[str, str]:
     """Return spaCy's normal forms of words."""
-    (exceptions,) = import_alone("spacy.lang.norm_exceptions")
-    forms: dict[str, str] = exceptions.BASE_NORMS
-    return forms
+    return dict(import_alone("spacy.lang.norm_exceptions")[0].BASE_NORMS)
 
 
 def moves() -> list[str]:
@@ -46,11 +44,10 @@ def moves() -> list[str]:
 
 def patterns() -> list[dict[str, Any]]:
     """Return the attribute ruler's patterns; later ones win over earlier ones."""
-    rules: list[dict[str, Any]] = _unpacked("attribute_ruler/patterns")
-    return rules
+    return list(_unpacked("attribute_ruler/patterns"))
 
 
-def condition(wanted: Any) -> Callable[[str], bool]:
+def condition(wanted: str | Mapping[str, Any]) -> Callable[[str], bool]:
     """Return the test for a value in a pattern of spaCy's matcher."""
     if isinstance(wanted, str):
         return wanted.__eq__
@@ -102,13 +99,13 @@ def number(text: str) -> int:
 
 def rows(numbers: list[int], seed: int) -> IntArray:
     """Return thinc's four hashes of each number, numbers × 4: MurmurHash3 for 128 bits."""
-    start: Any = np.uint64(seed)
-    one: Any = np.array(numbers, np.uint64) * np.uint64(0x87C37B91114253D5)
+    start = np.uint64(seed)
+    one = np.array(numbers, np.uint64) * np.uint64(0x87C37B91114253D5)
     one = (one << np.uint64(31) | one >> np.uint64(33)) * np.uint64(0x4CF5AD432745937F)
     one ^= start ^ np.uint64(8)
     two = start ^ np.uint64(8)
     one = one + two
-    halves: list[Any] = []
+    halves = []
     for half in (one, one + two):
         for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
             half = (half ^ half >> np.uint64(33)) * np.uint64(factor)
@@ -117,8 +114,7 @@ def rows(numbers: list[int], seed: int) -> IntArray:
     two = halves[1] + one
     low = np.uint64(2**32 - 1)
     parts = [one & low, one >> np.uint64(32), two & low, two >> np.uint64(32)]
-    rows: IntArray = np.stack(parts, axis=1).astype(np.int64)
-    return rows
+    return np.stack(parts, axis=1).astype(np.int64)
 
 
 def shape(text: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ _ROWS = 1024
 _KEPT = 100_000
 
 
-Parameters = Mapping[str, Any]
+Parameters = Mapping[str, Float32Array]
 """Arrays of one layer, by thinc's names."""
 
 
@@ -121,8 +121,7 @@ class Windows:
             first = len(row_of)
             row_of.update((word, first + i) for i, word in enumerate(new))
             self._table = np.concatenate([self._table[:first], vectors])
-        found_rows: Float32Array = self._table[[row_of[word] for word in words]]
-        return found_rows
+        return self._table[[row_of[word] for word in words]]
 
 
 def _convolve(layer: Maxout, values: Float32Array, rows: IntArray) -> tuple[Float32Array, IntArray]:

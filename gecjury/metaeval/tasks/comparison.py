@@ -202,8 +202,6 @@ class TaskStudy:
 
         Args:
             benchmarks: two or more.
-            scorers: the metrics.
-            settings: settings of every comparison.
             runtime: device, workers and the like; spending counts over all benchmarks.
             weights: a number by task, or by benchmark for all of its tasks together; tasks that are
                 not named have weight 0. None for equal weights.
@@ -220,22 +218,7 @@ class TaskStudy:
         tasks: list[ComparedTask] = []
         for benchmark in benchmarks:
             name, absent = benchmark.name, dict[Scorer, str]()
-            # Recorded judges have scores in one task only, so they have no average over several.
-            benchmark = replace(benchmark, recorded=())
-            if benchmark.edits_alone or settings.level == "edit":
-                raise InputError(
-                    f"{name}: several benchmarks are compared at the levels of systems and "
-                    "sentences, not of single edits; compare single edits on one benchmark only"
-                )
-            here = settings
-            if benchmark.places:
-                # Without systems there is no test at system level.
-                here = replace(settings, statistic="pearson", cluster_test="perm-systems")
-            study = checked(benchmark, scorers, here, runtime, absent=absent)
-            if not study.metrics:
-                raise InputError(
-                    f"{name}: no metric can be computed; {next(iter(absent.values()))}"
-                )
+            study = _checked(benchmark, scorers, settings, runtime, absent)
             of_benchmark = list(_tasks(study))
             if not of_benchmark:
                 raise InputError(
@@ -245,10 +228,12 @@ class TaskStudy:
             studies[name], left_out[name] = study, _cells("not applicable", absent)
             tasks += of_benchmark
         # The studies' benchmarks have only the sentences that --limit has drawn.
-        groups, draws = _grouped([study.benchmark for study in studies.values()], settings)
+        drawn = [study.benchmark for study in studies.values()]
+        keys = {benchmark.name: _source_keys(benchmark) for benchmark in drawn}
+        groups = _groups(drawn, keys)
         number = {name: place for place, names in enumerate(groups) for name in names}
         tasks = [replace(task, group=number[task.benchmark]) for task in tasks]
-        for name, shared in draws.items():
+        for name, shared in _shared_draws(groups, keys, settings).items():
             studies[name] = replace(studies[name], sentence_draws=shared)
         return cls(tuple(scorers), studies, left_out, _weighted(tasks, weights), groups, settings)
 
@@ -301,32 +286,67 @@ def _refuse_same(benchmarks: Sequence[Benchmark]) -> None:
         texts[key] = name
 
 
-def _grouped(
-    benchmarks: Sequence[Benchmark], settings: Settings
-) -> tuple[tuple[tuple[str, ...], ...], dict[str, IntArray]]:
-    """Return groups of benchmarks that share sources or systems, and draws of shared sources.
+def _checked(
+    benchmark: Benchmark,
+    scorers: Sequence[Scorer],
+    settings: Settings,
+    runtime: Runtime,
+    absent: dict[Scorer, str],
+) -> MetaEvaluation:
+    """Return the study of one benchmark among several; see `checked` for `absent`."""
+    if benchmark.edits_alone or settings.level == "edit":
+        raise InputError(
+            f"{benchmark.name}: several benchmarks are compared at the levels of systems and "
+            "sentences, not of single edits; compare single edits on one benchmark only"
+        )
+    if benchmark.places:
+        # Without systems there is no test at system level.
+        settings = replace(settings, statistic="pearson", cluster_test="perm-systems")
+    # Recorded judges have scores in one task only, so they have no average over several.
+    study = checked(replace(benchmark, recorded=()), scorers, settings, runtime, absent=absent)
+    if not study.metrics:
+        reason = next(iter(absent.values()))
+        raise InputError(f"{benchmark.name}: no metric can be computed; {reason}")
+    return study
+
+
+_SourceKey = tuple[str, int]
+"""A source without white space, and how often it occurred before."""
+
+
+def _groups(
+    benchmarks: Sequence[Benchmark], keys: Mapping[str, Sequence[_SourceKey]]
+) -> tuple[tuple[str, ...], ...]:
+    """Return groups of benchmarks that share sources or systems.
+
+    Args:
+        keys: the keys of each benchmark's sources.
+    """
+    systems = {one.name: (one.places, frozenset(one.corpus.names)) for one in benchmarks}
+
+    def share(one: str, other: str) -> bool:
+        if systems[one] == systems[other] and not systems[one][0]:
+            return True
+        least = _SHARED * min(len(keys[one]), len(keys[other]))
+        return len(set(keys[one]) & set(keys[other])) >= least
+
+    groups: list[set[str]] = []
+    for name in keys:
+        near = [group for group in groups if any(share(name, other) for other in group)]
+        groups = [group for group in groups if group not in near] + [{name}.union(*near)]
+    return tuple(tuple(name for name in keys if name in group) for group in groups)
+
+
+def _shared_draws(
+    groups: Sequence[Sequence[str]], keys: Mapping[str, Sequence[_SourceKey]], settings: Settings
+) -> dict[str, IntArray]:
+    """Return draws of the sources that benchmarks of a group share.
 
     Sources that are in the same benchmarks of a group are drawn together, so that a draw contains
     a source equally often for each of them.
     """
-    keys = {one.name: _source_keys(one) for one in benchmarks}
-    systems = {one.name: (one.places, frozenset(one.corpus.names)) for one in benchmarks}
-    groups: list[set[str]] = []
-    for name in keys:
-        near = [
-            group
-            for group in groups
-            if any(
-                len(set(keys[name]) & set(keys[other]))
-                >= _SHARED * min(len(keys[name]), len(keys[other]))
-                or (systems[name] == systems[other] and not systems[name][0])
-                for other in group
-            )
-        ]
-        groups = [group for group in groups if group not in near] + [{name}.union(*near)]
-    ordered = tuple(tuple(name for name in keys if name in group) for group in groups)
     draws: dict[str, IntArray] = {}
-    for group in ordered if settings.resampling.draws_sentences else ():
+    for group in groups if settings.resampling.draws_sentences else ():
         held = {name: set(keys[name]) for name in group}
         if sum(map(len, held.values())) == len(set().union(*held.values())):
             continue  # they share no source, so each draws its own
@@ -339,14 +359,14 @@ def _grouped(
             parts = []
             for places in rows.values():
                 rng = np.random.default_rng([settings.seed, 11, order[keys[name][places[0]]]])
-                one_part = np.zeros(len(places), dtype=np.int64)
+                one_part = np.zeros(len(places), np.int64)
                 drawn = draws_within(one_part, settings.resampling.resamples, rng)
                 parts.append(np.array(places)[drawn])
             draws[name] = np.sort(np.concatenate(parts, axis=1), axis=1)
-    return ordered, draws
+    return draws
 
 
-def _source_keys(benchmark: Benchmark) -> list[tuple[str, int]]:
+def _source_keys(benchmark: Benchmark) -> list[_SourceKey]:
     """Return each source without white space, and how often it occurred before."""
     seen: dict[str, int] = {}
     keys = []

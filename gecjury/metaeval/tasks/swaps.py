@@ -188,8 +188,7 @@ def soft_swaps(wanted: Differences, one: FloatArray, two: FloatArray) -> PairSwa
 
     Args:
         wanted: human differences.
-        one: a metric's scores, systems × sentences.
-        two: the other metric's scores.
+        one: a metric's scores, systems × sentences; `two` likewise.
     """
     size, places = len(one), wanted.compared
     # The systems i and j of every compared pair, each of shape (pairs,).

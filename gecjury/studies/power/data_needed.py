@@ -298,7 +298,7 @@ def _of_pearson(
     first: tuple[Scorer, ScoreTable], second: tuple[Scorer, ScoreTable], benchmark: Benchmark
 ) -> Iterator[PowerQuestion]:
     """Yield the difference of two metrics' correlations, over sentences and over systems."""
-    kind = next(iter(benchmark.human[benchmark.view]))
+    kind = benchmark.usual_kind
     human = benchmark.human_scores(kind)[None]
     totals = [table.by_system.score[None] for _, table in (first, second)]
     observed = pearsons(totals[0], human) - pearsons(totals[1], human)

@@ -224,6 +224,7 @@ def choose(
         for part in range(folds)
     ]
     held_out = agreed.right[np.array(chosen)[fold], np.arange(sources)]
+    held = len(labels)  # its row comes after those of the metrics
     rows = Agreements(np.vstack([agreed.right, held_out]), agreed.pairs, agreed.missing)
     accuracies = rows.accuracies()
     drawn = rows.drawn(seed)
@@ -245,17 +246,17 @@ def choose(
         )
         for number, label in enumerate(labels)
     ]
-    best = _first_best(accuracies[:-1])
+    best = _first_best(accuracies[:held])
     return candidates, HeldOut(
         candidates=len(labels),
         folds=folds,
         best=labels[best],
         figure=float(accuracies[best]),
-        held_out=float(accuracies[-1]),
-        inflation=float(accuracies[best]) - float(accuracies[-1]),
+        held_out=float(accuracies[held]),
+        inflation=float(accuracies[best]) - float(accuracies[held]),
         default=float(accuracies[0]),
-        gain=float(gaps[-1]),
-        gain_ci95=differences[-1],
+        gain=float(gaps[held]),
+        gain_ci95=differences[held],
     )
 
 
