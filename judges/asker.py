@@ -10,11 +10,11 @@ from gecjury.core.addresses import SERVER_VARIABLE, default_server, public_addre
 from gecjury.core.errors import OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.judges.asking.ask import Asked, Connect, Question, ask, plan_work
-from gecjury.judges.asking.exchange import Effort, Model
-from gecjury.judges.asking.models import read_models, reasoning_range
-from gecjury.judges.backends.backend import BACKENDS, connect
+from gecjury.judges.asking.ask import Asked, Question, ask, plan_work
+from gecjury.judges.backends.registry import BACKENDS, Connect, connect
 from gecjury.judges.backends.vllm import read_engine
+from gecjury.judges.exchange import Effort, Model
+from gecjury.judges.models import read_models, reasoning_range
 from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting

@@ -15,9 +15,9 @@ from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import listed, number, visible
 from gecjury.judges.asking.ask import CAP_REACHED, NO_USAGE, Asked, Question, thoughts_only
-from gecjury.judges.asking.exchange import TOO_LONG, Model, Reply
-from gecjury.judges.asking.models import model_table, same_model
 from gecjury.judges.asking.store import ASIDE
+from gecjury.judges.exchange import TOO_LONG, Model, Reply
+from gecjury.judges.models import model_table, same_model
 from gecjury.judges.replies.reply import UNENDED, Failure, PartlyWritten, ignores_schema
 
 ScoredQuestion = tuple[Question[Any], Sequence[float]]

@@ -5,24 +5,19 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from gecjury.core.addresses import public_address
 from gecjury.core.errors import OptionError
-from gecjury.core.runtime import Runtime
-from gecjury.corpus.languages.language import Language
+from gecjury.judges.asker import Asker
 from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Message, Model, Rendered, Reply, Request
-from gecjury.judges.asking.models import capabilities, effort_fault, reasoning_range
+from gecjury.judges.exchange import Message, Model, Rendered, Reply, Request
+from gecjury.judges.models import capabilities, effort_fault, reasoning_range
 from gecjury.judges.options import ShowsExamples
 from gecjury.judges.replies.forms import TOP_TOKENS, AnswerForm, ScoreForm
 from gecjury.judges.showing import Context, nonce, one_line
 from gecjury.prompts import Prompt
-
-if TYPE_CHECKING:
-    from gecjury.judges.asker import Asker
-    from gecjury.judges.judge import Judge
 
 T = TypeVar("T")
 
@@ -46,7 +41,7 @@ class Sheet(NamedTuple, Generic[T]):
 
 
 def pose(
-    judge: Judge[T, Any],
+    judge: Asker,
     model: Model,
     wording: Prompt,
     sheet: Sheet[T],
@@ -93,17 +88,16 @@ def pose(
 
 
 def example_turns(
-    judge: Judge[Any, Any], model: Model, wording: Prompt, language: Language, runtime: Runtime
+    judge: Asker, model: Model, shown: Iterable[tuple[Sheet[T], Sequence[float], str]]
 ) -> tuple[Message, ...]:
-    """Return the examples as turns of the conversation, which all questions begin with."""
-    if not isinstance(judge, ShowsExamples) or (examples := judge.shown_examples) is None:
-        return ()
+    """Return examples as turns of the conversation, which all questions begin with.
+
+    Args:
+        shown: the sheet of each example, the scores of its corrections, and a reason.
+    """
     structured = _asks_schema(judge, model)
     turns: list[Message] = []
-    corpus = judge.read(examples.corpus(language))
-    for item, scores, reason in judge.example_items(examples, corpus, runtime):
-        # The first of several orders: which correction of a pair comes first is quasi-random.
-        sheet = next(iter(judge.sheets(item, wording)))
+    for sheet, scores, reason in shown:
         form = _reasoned(judge, sheet)
         assert isinstance(form, ScoreForm)  # tasks with examples have no others
         answer = form.answer([scores[index] for index in sheet.texts], reason)
@@ -112,7 +106,7 @@ def example_turns(
     return tuple(turns)
 
 
-def _reasoned(judge: Judge[T, Any], sheet: Sheet[T]) -> AnswerForm[T]:
+def _reasoned(judge: Asker, sheet: Sheet[T]) -> AnswerForm[T]:
     """Return the form of a sheet's answer, with a reason if the judge asks for one."""
     reasoned = isinstance(judge, ShowsExamples) and judge.reason
     return sheet.form.with_reason() if reasoned else sheet.form

@@ -18,8 +18,8 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.languages.language import Language
-from gecjury.judges.asking.exchange import Message, Model
 from gecjury.judges.asking.items import judged_items
+from gecjury.judges.exchange import Message, Model
 from gecjury.judges.llm import GroupJudge
 from gecjury.judges.replies.forms import CHOICE
 from gecjury.judges.showing import CandidateSet, one_line

@@ -17,17 +17,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gecjury.core.errors import IncompleteError, OptionError
 from gecjury.core.runtime import Bar, Runtime
-from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.ledger import Ledger
-from gecjury.judges.asking.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
 from gecjury.judges.asking.tokens import TokenCounter, counter_for
-from gecjury.judges.backends.backend import Assignment, Backend, connect
+from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.completion import MALFORMED
+from gecjury.judges.backends.registry import Connect, connect
+from gecjury.judges.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
+from gecjury.judges.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
 from gecjury.judges.replies.reply import (
     ONLY_REASONING,
     UNENDED,
@@ -130,13 +131,6 @@ def read_reply(read: Callable[[Reply], T | Failure], reply: Reply) -> T | Failur
 def thoughts_only(reply: Reply) -> bool:
     """Return whether reasoning used up the token cap, so that the reply contains no answer."""
     return reply.finish == "length" and 0 < reply.output_tokens <= reply.reasoning_tokens
-
-
-class Connect(Protocol):
-    """A function that returns a model's backend; see `gecjury.judges.backends.backend.connect`."""
-
-    def __call__(self, model: Model, *, batch: bool = False) -> Backend:
-        """Return the backend."""
 
 
 def ask(

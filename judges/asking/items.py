@@ -17,8 +17,8 @@ from typing import Any, Literal
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.edits import ARROW
 from gecjury.judges.asking.ask import read_reply
-from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.asking.store import Identity, StoreDamage, stored_lines
+from gecjury.judges.exchange import Reply
 from gecjury.judges.own_wording import kept_own
 from gecjury.judges.replies.forms import (
     CHOICE,

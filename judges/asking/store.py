@@ -26,7 +26,7 @@ from gecjury.core.durable import GrowingFile, append
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.records import from_record
 from gecjury.core.textfiles import file_name, parse_json, read_bytes
-from gecjury.judges.asking.exchange import Reply, Request, key_of
+from gecjury.judges.exchange import Reply, Request, key_of
 
 STORE_FORMAT = "gecjury-judgments/1"
 ASIDE = ".set-aside"

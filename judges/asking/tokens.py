@@ -17,7 +17,7 @@ from typing import Any
 
 from gecjury.core.errors import InputError
 from gecjury.core.processes import SpawnedProcess, WorkerDied
-from gecjury.judges.asking.exchange import Message, Request
+from gecjury.judges.exchange import Message, Request
 from gecjury.models.checkpoints import at_hand
 
 # English prose has 4 to 4.6 characters per token in the tokenizers of current models; tokenised

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gecjury.core.addresses import masked
-from gecjury.judges.asking.exchange import (
+from gecjury.judges.exchange import (
     NOTHING,
     THOUGHTS,
     Attempt,
@@ -16,7 +16,7 @@ from gecjury.judges.asking.exchange import (
     TokenLogprob,
     check_logprobs,
 )
-from gecjury.judges.asking.models import Price, same_model
+from gecjury.judges.models import Price, same_model
 from gecjury.judges.replies.reply import is_answer
 
 MALFORMED = "malformed"

@@ -44,8 +44,6 @@ from gecjury.core.errors import (
 )
 from gecjury.core.textfiles import parse_json
 from gecjury.core.wording import visible
-from gecjury.judges.asking.exchange import Attempt, Model, Reply
-from gecjury.judges.asking.models import capabilities
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_client, run_to_end
 from gecjury.judges.backends.completion import (
@@ -60,6 +58,8 @@ from gecjury.judges.backends.window import (
     says_too_long,
     too_long,
 )
+from gecjury.judges.exchange import Attempt, Model, Reply
+from gecjury.judges.models import capabilities
 from gecjury.judges.replies.reply import ignores_schema
 
 _LONGEST_WAIT = 120.0

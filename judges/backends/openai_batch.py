@@ -17,11 +17,11 @@ from typing import Any
 
 from gecjury.core.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.core.textfiles import parse_json
-from gecjury.judges.asking.exchange import Attempt, Model, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
 from gecjury.judges.backends.completion import error_in, error_message, read_completion
 from gecjury.judges.backends.openai import ServerBackend, request_body
+from gecjury.judges.exchange import Attempt, Model, key_of
 
 _MARK = "gecjury"
 # The service's limits are 50,000 lines and 200 MB.

@@ -19,9 +19,9 @@ from typing import Any
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
 from gecjury.core.textfiles import read_toml, user_path
-from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, too_long
+from gecjury.judges.exchange import Attempt, Model, Reply
 from gecjury.models.checkpoints import check_name, check_settings, weight_bytes
 
 # Settings of `vllm.LLM` that a user's file may give. A study that somebody sent may name the file,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Reply
+from gecjury.judges.exchange import TOO_LONG, Attempt, Reply
 
 # With fewer tokens a model that thinks would be cut off in the middle of its thoughts.
 _LEAST_THINKING = 1024

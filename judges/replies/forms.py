@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from gecjury.core.errors import OptionError
-from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.exchange import Reply
 from gecjury.judges.replies.reply import (
     GRADES,
     IMPORTANCE,

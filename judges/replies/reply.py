@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeVar
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import parse_json
-from gecjury.judges.asking.exchange import Reply, Request
+from gecjury.judges.exchange import Reply, Request
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
 
 _WORDS = (

@@ -17,9 +17,9 @@ import pytest
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
+from gecjury.judges.exchange import Reply, Request
 from tests.judges.conftest import FakeModel
 
 REQUEST = Request(

@@ -1,4 +1,4 @@
-"""Requests to a model, with the readable parts of their keys, and its replies."""
+"""What judges and backends hand each other: models, requests with their keys, and replies."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class Model:
     """One model of a judge, with everything that a backend needs to reach it.
 
     Attributes:
-        backend: one of `BACKENDS`.
+        backend: one of `gecjury.judges.backends.registry.BACKENDS`.
         name: as the backend calls it.
         base_url: server; several, joined by `+`, share the work; empty for the default.
         logprobs: whether replies need the alternatives of their tokens.
