@@ -6,13 +6,13 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from gecjury.core.addresses import public_address
 from gecjury.core.errors import OptionError
 from gecjury.judges.asker import Asker
 from gecjury.judges.asking.ask import Question
-from gecjury.judges.exchange import Message, Model, Rendered, Reply, Request
+from gecjury.judges.exchange import Message, Model, Rendered, Request, Sampling
 from gecjury.judges.models import capabilities, effort_fault, reasoning_range
 from gecjury.judges.options import ShowsExamples
 from gecjury.judges.replies.forms import TOP_TOKENS, AnswerForm, ScoreForm
@@ -62,9 +62,7 @@ def pose(
     expect = sys.intern(_written(form.typical, structured))
     messages = Rendered(sheet.render, turns)
     base_url, prompt = sys.intern(public_address(model.base_url)), sys.intern(wording.id)
-    read: Callable[[Reply], Any] = form.read_plain
-    if judge.weighted and isinstance(form, ScoreForm):
-        read = form.read_expected
+    read = form.reader(weighted=judge.weighted)
     return [
         Question(
             Request(
@@ -127,14 +125,14 @@ def _reasons(judge: Asker) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def _sampling(judge: Asker, model: Model, characters: int, repeat: int) -> Mapping[str, Any]:
+def _sampling(judge: Asker, model: Model, characters: int, repeat: int) -> Sampling:
     """Return the settings of a question whose answer has up to so many characters."""
     if fault := effort_fault(model):
         raise OptionError(f"{judge.name}: effort={judge.effort}: {fault}")
     able = capabilities(model)
     # A token has at least one character, so any tokenizer has room for a compact answer.
     cap = characters + characters // 2 + 32 + reasoning_range(model, thinking=judge.thinking)[1]
-    sampling: dict[str, Any] = {"max_tokens": judge.max_tokens or cap}
+    sampling: dict[str, float | str] = {"max_tokens": judge.max_tokens or cap}
     if able.sampling:
         sampling |= {"temperature": judge.temperature, "seed": judge.seed + repeat}
     if able.effort:
@@ -152,7 +150,7 @@ def _sampling(judge: Asker, model: Model, characters: int, repeat: int) -> Mappi
     return sampling
 
 
-def _written(answer: Mapping[str, Any], structured: bool) -> str:
+def _written(answer: Mapping[str, object], structured: bool) -> str:
     """Return an answer as a model writes it: compact with a schema, else a code block."""
     if structured:
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))

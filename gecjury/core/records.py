@@ -24,7 +24,7 @@ def from_record(kind: type[_T], value: object, where: str = "") -> _T:
 
     Args:
         kind: a dataclass, or a type that its fields may have: `str`, `int`, `float`, `bool`,
-            `None`, `Path`, `Any`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a
+            `None`, `Path`, `object`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a
             list), a `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are
             ignored; fields with a default may be missing.
         value: from `json.loads`.
@@ -56,7 +56,7 @@ def read_record(kind: type[_T], path: str | Path, what: str, remedy: str) -> _T:
 
 def _read(kind: Any, value: Any, where: str) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
+    if kind in (Any, object):
         return value
     if is_dataclass(kind):
         return _dataclass(cast(type, kind), value, where)

@@ -19,10 +19,10 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from gecjury.core import errors
@@ -41,6 +41,9 @@ from gecjury.core.runtime import silenced
 from gecjury.datasets.engines import workers_died
 from gecjury.datasets.output import UNFINISHED
 from gecjury.datasets.shards import Shard, ShardJob, ShardSummary
+
+if TYPE_CHECKING:
+    from gecjury.datasets.work import Worker
 
 _PATIENCE = 5.0
 """Seconds that a cluster has to accept a connection."""
@@ -74,10 +77,10 @@ _QUIET = {
 class ShardActor:
     """A Ray actor with one worker; it gets shards and returns answers as JSON."""
 
-    def __init__(self, job: Mapping[str, Any], mark: str, home: str) -> None:
-        self._worker: Any = None
+    def __init__(self, job: Mapping[str, object], mark: str, home: str) -> None:
         self._failure = ""
         self._job: ShardJob
+        self._finish: Callable[[Shard], ShardSummary]
         # With `python -m gecjury` Ray takes the package's folder for that of a script and puts it
         # first, so that `import datasets` would find `gecjury.datasets`.
         package = Path(errors.__file__).resolve().parents[1]
@@ -89,18 +92,18 @@ class ShardActor:
             self._job = from_record(ShardJob, job)
             _see(self._job.folder, mark)
 
-            self._worker = self.load(self._job)
+            self._finish = self.load(self._job).finish
             gc.freeze()  # what is loaded stays, so the garbage collector need not search it
         except Exception as error:  # returned as the first answer: Ray would retry forever
             self._failure = json.dumps(failure(error))
 
-    def load(self, job: ShardJob) -> Any:
+    def load(self, job: ShardJob) -> Worker:
         """Create the worker, once."""
         from gecjury.datasets.work import Worker
 
         return Worker(job)
 
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
+    def __call__(self, batch: Mapping[str, Iterable[object]]) -> dict[str, list[str]]:
         """Return the answers to shards, both as JSON; errors are answers, too."""
         return {"answer": [self._answer(str(text)) for text in batch["shard"]]}
 
@@ -110,7 +113,7 @@ class ShardActor:
         try:
             shard = from_record(Shard, json.loads(text))
             with _tried(self._job, shard):
-                summary: ShardSummary = self._worker.finish(shard)
+                summary = self._finish(shard)
         except Exception as error:
             return json.dumps(failure(error))
         return json.dumps({"answer": asdict(summary)})
@@ -290,8 +293,8 @@ class RayEngine:
 
         # Workers without GPUs must not see any: all would load their models onto the first one.
         env = {"PYTHONSAFEPATH": "1"} | ({} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""})
-        local: dict[str, Any] = {}
-        runtime: dict[str, Any] = {"env_vars": env}
+        local: dict[str, object] = {}
+        runtime: dict[str, object] = {"env_vars": env}
         if self.address == "local":
             env |= child_environment()
             local = {

@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -72,7 +71,7 @@ class DatasetScores:
     done: int = 0
     seconds: float = 0.0
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """Return one record per metric and system, as in the JSON output."""
         return [dict(row) for row in self.results.rows]
 
@@ -325,7 +324,7 @@ def _signature(
     return replace(made, data=data, references=read)
 
 
-def _runtime_record(runtime: Runtime) -> dict[str, Any]:
+def _runtime_record(runtime: Runtime) -> dict[str, object]:
     """Return fields of a runtime as JSON values, without the driver's bars and sums of costs."""
     names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "api_key_env", "batch")
     values = {name: getattr(runtime, name) for name in names}
@@ -423,7 +422,7 @@ def _put_together(
         for column, reasons in summary.nulls.items():
             nulls.setdefault(column, Counter()).update(reasons)
         notes |= dict.fromkeys(summary.notes)
-    records: list[dict[str, Any]] = []
+    records: list[dict[str, object]] = []
     for scorer, label, signature in zip(scorers, job.labels, job.signatures, strict=True):
         made, why = _corpus_scores(scorer, label, list(job.hypotheses), ordered)
         of_metric = {"metric": label, "family": scorer.family, "signature": str(signature)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.wording import listed
@@ -104,7 +103,7 @@ class ShardJob(ColumnNames):
     files: tuple[InputFile, ...]
     shard_rows: int
     keep: str = ""
-    runtime: Mapping[str, Any] = field(default_factory=dict)
+    runtime: Mapping[str, object] = field(default_factory=dict)
     language: Language = ENGLISH
 
 

@@ -63,7 +63,7 @@ class _ShardTally:
 
     ids: list[str] = field(default_factory=list)
     columns: dict[str, list[FloatArray]] = field(default_factory=dict)
-    bad: list[dict[str, Any]] = field(default_factory=list)
+    bad: list[dict[str, object]] = field(default_factory=list)
     bad_rows: int = 0
     nulls: dict[str, Counter[str]] = field(default_factory=dict)
     sums: dict[str, FloatArray] = field(default_factory=dict)

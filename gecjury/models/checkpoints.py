@@ -234,7 +234,7 @@ def _check_growth(file: Path) -> None:
         grown.append((into, growth))
 
 
-def _steps(part: Any) -> Iterator[dict[str, Any]]:
+def _steps(part: Any) -> Iterator[dict[str, object]]:
     """Yield the rules of a tokenizer's part in order, also of sequences in sequences."""
     if isinstance(part, dict):
         yield part
@@ -614,7 +614,7 @@ def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception
 _SAFE_UNPICKLING = (2, 10)
 
 
-def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
+def state_dict(checkpoint: Checkpoint) -> dict[str, object]:
     """Read the weights of a `.bin` without running code that a pickle may contain.
 
     Raises:
@@ -623,7 +623,7 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
     """
     import torch
 
-    weights: dict[str, Any] = {}
+    weights: dict[str, object] = {}
     for path in checkpoint.weights:
         release = tuple(int(part) for part in torch.__version__.split(".")[:2])
         if release < _SAFE_UNPICKLING:

@@ -215,7 +215,7 @@ class Encoder:
         return ids, len(long)
 
     def _ids(self, texts: Sequence[str], cut: bool) -> list[list[int]]:
-        options: dict[str, Any] = {"truncation": True, "max_length": self.limit} if cut else {}
+        options: dict[str, object] = {"truncation": True, "max_length": self.limit} if cut else {}
         encoded = self._tokenizer(
             list(texts),
             add_special_tokens=True,
@@ -382,8 +382,8 @@ class Encoder:
         if layers is None:
             return False
 
-        def show(number: int) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], None]:
-            def look(_module: Network, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        def show(number: int) -> Callable[[Any, tuple[Any, ...], dict[str, object]], None]:
+            def look(_module: Network, args: tuple[Any, ...], named: dict[str, object]) -> None:
                 wanted = getattr(self._passing, "states", None)
                 if wanted is not None and number in wanted:
                     wanted[number] = args[0] if args else named["hidden_states"]

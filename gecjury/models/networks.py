@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.core.runtime import silenced
 from gecjury.core.textfiles import read_json
@@ -24,7 +26,7 @@ from gecjury.models.checkpoints import (
     resolve,
     state_dict,
 )
-from gecjury.models.foreign import ModelConfig, Network, Tensor, Tokenizer
+from gecjury.models.foreign import ModelConfig, Network, Tokenizer
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
 """The output of a network: hidden states; values for a sentence or pair, or for each word piece;
@@ -399,7 +401,7 @@ def refuse_missing(
         )
 
 
-def _change_of(file: Path) -> dict[str, Any]:
+def _change_of(file: Path) -> dict[str, FloatArray]:
     """Return the arrays of a change by name.
 
     Raises:
@@ -453,7 +455,7 @@ def _add_change(network: Network, file: Path) -> None:
             parameters[name].add_(torch.from_numpy(addition))
 
 
-def _product(left: Tensor, right: Tensor) -> Tensor:
+def _product(left: FloatArray | None, right: FloatArray | None) -> NDArray[np.float32]:
     if left is None or right is None or left.ndim != 2 or left.shape[1:] != right.shape[:1]:
         return np.empty(0, dtype=np.float32)
     return left.astype(np.float32) @ right.astype(np.float32)

@@ -34,7 +34,7 @@ def start() -> Callable[[Any], Any]:
         # Running out of processor time is not a crash, so no core file is wanted.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    def answer(question: tuple[Any, dict[str, Any], float]) -> int | bool:
+    def answer(question: tuple[Any, dict[str, object], float]) -> int | bool:
         text, options, seconds = question
         _allow(seconds)
         if text is None:

@@ -15,12 +15,15 @@ import zlib
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.wording import visible
 
 _T = TypeVar("_T")
+
+HttpObject: TypeAlias = Any
+"""A client, request or response of the HTTP library, of which the client chooses between two."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Moved(Exception):
     """A reply that redirects the request; the message is the new address."""
 
 
-def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
+def bounded_client(limits: Limits, *, proxies: bool = True) -> HttpObject:
     """Return an HTTP client for OpenAI's client.
 
     Args:
@@ -60,7 +63,7 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
     import httpx
     import openai
 
-    async def whole(answer: Any) -> Any:
+    async def whole(answer: HttpObject) -> HttpObject:
         place = answer.headers.get("location")
         if 300 <= answer.status_code < 400 and place is not None:
             raise Moved(place)
@@ -85,7 +88,9 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
         )
 
     class Bounded(openai.DefaultAsyncHttpxClient):
-        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
+        async def send(
+            self, request: HttpObject, *, stream: bool = False, **options: HttpObject
+        ) -> HttpObject:
             del stream
             # No other compression is requested, so no other has to be supported.
             request.headers["accept-encoding"] = "gzip"
@@ -157,7 +162,7 @@ async def _unpacked(pieces: AsyncIterator[bytes], coding: str, most: int) -> byt
     return b"".join(kept)
 
 
-def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
+def run_to_end(work: Coroutine[object, None, _T]) -> _T:
     """Run a coroutine from synchronous code, even inside a notebook's event loop."""
     try:
         asyncio.get_running_loop()

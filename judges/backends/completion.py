@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gecjury.core.addresses import masked
 from gecjury.judges.exchange import (
@@ -43,12 +42,12 @@ class _Malformed(Exception):
 
 
 def read_completion(
-    record: Mapping[str, Any],
+    record: Mapping[str, object],
     attempt: Attempt,
     price: Price | None,
     secrets: Sequence[str],
     latency: float = 0.0,
-    **sent: Any,
+    **sent: object,
 ) -> Reply:
     """Return a server's completion as a reply that may be stored.
 
@@ -96,7 +95,7 @@ def read_completion(
     return Reply(kept, ended, read, written, top, cost, latency, settings, thoughts, cached, other)
 
 
-def error_in(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def error_in(record: Mapping[str, object]) -> Mapping[str, object]:
     """Return the error that a server sent in place of a completion; empty if there is none.
 
     Gateways send the errors of the servers behind them with status 200.
@@ -113,7 +112,7 @@ def error_in(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-def error_status(error: Mapping[str, Any]) -> int:
+def error_status(error: Mapping[str, object]) -> int:
     """Return the HTTP status that fits an error by its code, number or word; 400 if none does."""
     for name in ("code", "status", "status_code"):
         if 400 <= _count(error.get(name)) < 600:
@@ -123,7 +122,7 @@ def error_status(error: Mapping[str, Any]) -> int:
     return next(fitting, 400)
 
 
-def error_message(error: Mapping[str, Any]) -> str:
+def error_message(error: Mapping[str, object]) -> str:
     """Return the message of an error, with that of the server behind a gateway."""
     metadata = error.get("metadata")
     behind = metadata.get("raw") if isinstance(metadata, Mapping) else None
@@ -131,13 +130,13 @@ def error_message(error: Mapping[str, Any]) -> str:
     return f"{said}: {behind}" if isinstance(behind, str) and behind else said
 
 
-def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _details(usage: Mapping[str, object], name: str) -> Mapping[str, object]:
     details = usage.get(name)
     return details if isinstance(details, Mapping) else {}
 
 
 def _said(
-    record: Mapping[str, Any], attempt: Attempt
+    record: Mapping[str, object], attempt: Attempt
 ) -> tuple[str, str, tuple[TokenLogprob, ...] | None, bool]:
     """Return text, finish reason, probabilities, and whether there are separate thoughts."""
     choices = record.get("choices")
@@ -163,13 +162,13 @@ def _said(
     return text, finish, top, thought
 
 
-def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+def _mapping(value: object, name: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise _Malformed(f"{name} is not an object")
     return value
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     """Return a number of tokens; 0 if the value is not such a number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         value = int(value)
@@ -185,7 +184,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _content(content: Any) -> str:
+def _content(content: object) -> str:
     if isinstance(content, list):
         # Parts may also be reasoning, in a form that depends on the server.
         parts = [part for part in content if isinstance(part, Mapping) and not part.get("thought")]
@@ -197,11 +196,13 @@ def _content(content: Any) -> str:
     return "" if content is None else str(content)
 
 
-def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
+def _logprobs(choice: Mapping[str, object]) -> tuple[TokenLogprob, ...] | None:
     content = _mapping(choice.get("logprobs") or {}, "logprobs").get("content")
     if not content:
         return None
     try:
+        if not isinstance(content, list):
+            raise TypeError
         tokens = tuple(
             (
                 _whole(str(token["token"])),

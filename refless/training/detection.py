@@ -30,7 +30,13 @@ from gecjury.refless.data.labelled import (
     refuse_one_class,
 )
 from gecjury.refless.nets.probe import plain_text
-from gecjury.refless.nets.regressor import batch_logits, load_model, load_tokenizer, save_model
+from gecjury.refless.nets.regressor import (
+    EncoderInputs,
+    batch_logits,
+    load_model,
+    load_tokenizer,
+    save_model,
+)
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card, shown_name
 from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
@@ -198,7 +204,7 @@ def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]]
 
 def piece_spans(
     sentences: Sequence[LabelledSentence], tokenizer: Tokenizer, max_length: int
-) -> Iterator[tuple[dict[str, Any], list[tuple[int, int] | None], list[int]]]:
+) -> Iterator[tuple[EncoderInputs, list[tuple[int, int] | None], list[int]]]:
     """Tokenise sentences and find the word pieces of their words.
 
     Yields:
@@ -232,12 +238,12 @@ def piece_spans(
 
 def labelled_examples(
     sentences: Sequence[LabelledSentence], tokenizer: Tokenizer, max_length: int
-) -> list[dict[str, Any]]:
+) -> list[EncoderInputs]:
     """Return tokenised sentences with `labels`: 0 or 1 on words' first and last pieces, else −100.
 
     A word that consists of several tokens (`do n't`) is wrong if one of them is.
     """
-    examples = []
+    examples: list[EncoderInputs] = []
     tokenised = piece_spans(sentences, tokenizer, max_length)
     for sentence, (inputs, places, word_of) in zip(sentences, tokenised, strict=True):
         wrong = [False] * len(places)

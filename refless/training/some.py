@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from gecjury.refless.nets.features import (
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, RegressorFile, SomeManifest
 from gecjury.refless.nets.probe import Probe, fit_probe, save_change, save_probe, states_layer
 from gecjury.refless.nets.regressor import (
+    EncoderInputs,
     load_model,
     load_tokenizer,
     output_errors,
@@ -214,7 +214,7 @@ def _start_at_mean(model: Network, means: FloatArray) -> None:
 
 def _inputs(
     data: Annotations, aspects: tuple[str, ...], tokenizer: Tokenizer, max_length: int
-) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+) -> dict[tuple[str, ...], list[EncoderInputs]]:
     """Return tokenised rows by the aspects that read them: single texts, or pairs (`PAIRED`)."""
     inputs = {}
     sides = ((data.outputs, None, False), (data.sources, data.outputs, True))

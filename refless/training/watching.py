@@ -44,7 +44,7 @@ class Watch:
     def __init__(
         self,
         path: Path,
-        drawn: Callable[[Mapping[str, Any]], None] | None = None,
+        drawn: Callable[[Mapping[str, object]], None] | None = None,
         told: Callable[[str], None] = lambda line: None,
     ) -> None:
         """Continue the history that an earlier run wrote.
@@ -53,10 +53,10 @@ class Watch:
             drawn: called with the whole history whenever it has changed.
         """
         self.path, self.drawn, self.told = path, drawn, told
-        earlier = kept_record(Mapping[str, Mapping[str, Any]], path)
-        self.content: dict[str, Any] = {"models": {}, **earlier}
+        earlier = kept_record(Mapping[str, Mapping[str, object]], path)
+        self.content: dict[str, dict[str, object]] = {"models": {}, **earlier}
 
-    def note(self, model: str, log: Sequence[Mapping[str, Any]]) -> None:
+    def note(self, model: str, log: Sequence[Mapping[str, float]]) -> None:
         """Record a model's history.
 
         Args:
@@ -78,7 +78,7 @@ class Watch:
             self.drawn(self.content)
 
 
-def dev_figures(log: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+def dev_figures(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
     """Return the dev figures in the Trainer's log, where they have the prefix `eval_`."""
     return [
         {key.removeprefix("eval_"): value for key, value in entry.items()}
