@@ -257,7 +257,9 @@ def histogram(scored: Sequence[ScoredQuestion]) -> dict[str, int]:
     return {f"{score:g}": count for score, count in sorted(halves.items())}
 
 
-_CHECKS: Mapping[Check, tuple[Callable[[Sequence[ScoredQuestion]], Any], str, str]] = {
+CheckResult = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+"""The result of a check as JSON values; None where there is nothing to compare."""
+_CHECKS: Mapping[Check, tuple[Callable[[Sequence[ScoredQuestion]], CheckResult], str, str]] = {
     "histogram": (histogram, "scores", ""),
     "positions": (position_means, "mean score by position", ""),
     "flips": (order_flips, "flips when reordered",
@@ -438,11 +440,11 @@ def _lines(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
 
 
-def _said(check: Check, found: Any) -> str:
+def _said(check: Check, found: CheckResult) -> str:
     """Return the result of a check in words."""
-    if check == "histogram":
+    if check == "histogram" and isinstance(found, Mapping):
         return "  ".join(f"{score}: {count}" for score, count in found.items())
-    if check == "positions":
+    if isinstance(found, Sequence):
         return "  ".join(f"{row['position']}: {row['mean']:.2f}" for row in found)
     # What one order or one repetition cannot show is reported as not measured, never as zero.
     return _CHECKS[check][2].format_map(found) if found else "not measured (one only)"

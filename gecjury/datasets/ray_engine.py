@@ -21,8 +21,10 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from gecjury.core import errors
@@ -43,6 +45,8 @@ from gecjury.datasets.output import UNFINISHED
 from gecjury.datasets.shards import Shard, ShardJob, ShardSummary
 
 if TYPE_CHECKING:
+    from ray import RayContext
+
     from gecjury.datasets.work import Worker
 
 _PATIENCE = 5.0
@@ -199,7 +203,7 @@ class RayEngine:
 
     def _stream(
         self,
-        ray: Any,
+        ray: ModuleType,
         answers: Iterator[str],
         shards: Sequence[Shard],
         done: Callable[[ShardSummary], None],
@@ -255,7 +259,7 @@ class RayEngine:
                 yield str(row["answer"])
 
     @contextlib.contextmanager
-    def _cluster(self, ray: Any) -> Iterator[None]:
+    def _cluster(self, ray: ModuleType) -> Iterator[None]:
         """Connect to a cluster or start one; disconnect or stop it at the end in any case."""
         if ray.is_initialized():
             # An existing session of the calling program is used, and is not ended.
@@ -287,7 +291,7 @@ class RayEngine:
         finally:
             ray.shutdown()
 
-    def _connect(self, ray: Any) -> Any:
+    def _connect(self, ray: ModuleType) -> RayContext:
         """Connect to Ray and return its context."""
         import logging
 
@@ -337,7 +341,7 @@ class RayEngine:
             "Ray looks for it (`ray get-auth-token`)"
         )
 
-    def _pool_size(self, ray: Any, shards: int) -> int:
+    def _pool_size(self, ray: ModuleType, shards: int) -> int:
         """Return the number of actors: as set, or as many as fit; at most one per shard."""
         # Per node, since a worker cannot use two halves of a GPU on two nodes.
         nodes = [node["Resources"] for node in ray.nodes() if node.get("Alive")]
@@ -433,14 +437,14 @@ def _watched(address: str, tell: Callable[[str], None]) -> Iterator[None]:
         ended.set()
 
 
-def _import_ray() -> Any:
+def _import_ray() -> ModuleType:
     import warnings
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Ray's warnings about itself
-            import ray
-            import ray.data
+            ray = import_module("ray")
+            import_module("ray.data")
     except ImportError as error:
         raise MissingExtraError(
             f"--engine ray needs Ray ({error}): {install_hint('ray')}"
@@ -466,7 +470,7 @@ def _places(node: Mapping[str, float], cpus: float, gpus: float) -> int:
 
 
 @contextlib.contextmanager
-def _quiet_data() -> Iterator[Any]:
+def _quiet_data() -> Iterator[ModuleType]:
     """Yield Ray Data without its progress bars and messages; restore its settings afterwards."""
     import logging
 

@@ -10,10 +10,10 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -256,11 +256,11 @@ class Worker:
         return (batch.first + np.flatnonzero(left)).tolist()
 
 
-def _answers() -> Callable[[Any], Any]:
+def _answers() -> Callable[[Mapping[str, object]], dict[str, object] | None]:
     """Return a function for the driver's messages: the job gives None, a shard its summary."""
     worker: Worker | None = None
 
-    def answer(question: Any) -> Any:
+    def answer(question: Mapping[str, object]) -> dict[str, object] | None:
         nonlocal worker
         if worker is None:
             worker = Worker(from_record(ShardJob, question))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from gecjury.core.errors import OptionError
@@ -157,7 +157,7 @@ def in_batches(
             batch = batch[len(part) :]
 
 
-rooms: WeakKeyDictionary[Any, Room] = WeakKeyDictionary()
+rooms: WeakKeyDictionary[Network, Room] = WeakKeyDictionary()
 """Measured memory of a GPU, by loaded model."""
 
 

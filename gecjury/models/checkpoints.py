@@ -20,7 +20,6 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from gecjury.core.errors import (
     DataError,
@@ -234,7 +233,7 @@ def _check_growth(file: Path) -> None:
         grown.append((into, growth))
 
 
-def _steps(part: Any) -> Iterator[dict[str, object]]:
+def _steps(part: object) -> Iterator[dict[str, object]]:
     """Yield the rules of a tokenizer's part in order, also of sequences in sequences."""
     if isinstance(part, dict):
         yield part
@@ -548,7 +547,7 @@ def _hub_cache() -> str:
     return str(constants.HF_HUB_CACHE)
 
 
-def _download(name: str, revision: str | None, packaged: bool, **options: Any) -> Path:
+def _download(name: str, revision: str | None, packaged: bool, **options: object) -> Path:
     """Return the folder of a hub model in the hub's cache; download missing files."""
     try:
         from huggingface_hub import snapshot_download

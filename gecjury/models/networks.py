@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext, redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from gecjury.models.checkpoints import (
     resolve,
     state_dict,
 )
-from gecjury.models.foreign import ModelConfig, Network, Tokenizer
+from gecjury.models.foreign import ModelConfig, Network, Tensor, Tokenizer
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
 """The output of a network: hidden states; values for a sentence or pair, or for each word piece;
@@ -83,7 +83,7 @@ def check_packages(what: str) -> None:
             )
 
 
-def read_config(checkpoint: Checkpoint, **changes: Any) -> ModelConfig:
+def read_config(checkpoint: Checkpoint, **changes: object) -> ModelConfig:
     """Load the configuration, with some entries changed.
 
     Attention always runs by one of transformers' own implementations, whatever the file names.
@@ -123,12 +123,12 @@ def read_config(checkpoint: Checkpoint, **changes: Any) -> ModelConfig:
     return config
 
 
-def _keep_own_implementations(config: Any) -> None:
+def _keep_own_implementations(config: ModelConfig) -> None:
     """Remove third-party implementations from a configuration and from those nested in it."""
     for name, value in list(vars(config).items()):
         if "_implementation" in name:
-            # Set through `vars`: the property's setter would also write to nested configurations.
-            vars(config)[name] = value if value in _OWN_IMPLEMENTATIONS else None
+            # Not by the property, whose setter would also write to nested configurations.
+            config.__dict__[name] = value if value in _OWN_IMPLEMENTATIONS else None
         elif hasattr(value, "model_type"):
             _keep_own_implementations(value)
 
@@ -294,8 +294,8 @@ def cut_length(tokenizer: Tokenizer, wanted: int) -> int:
 
 
 def read_network(
-    checkpoint: Checkpoint, config: ModelConfig, kind: NetworkKind, **options: Any
-) -> tuple[Any, frozenset[str]]:
+    checkpoint: Checkpoint, config: ModelConfig, kind: NetworkKind, **options: object
+) -> tuple[Network, frozenset[str]]:
     """Load a network with the checkpoint's weights in 32 bits, on the CPU, in evaluation mode.
 
     transformers reads safetensors and GGUF itself; a `.bin` is read by weights-only loading and
@@ -355,7 +355,7 @@ def _check_numbers(checkpoint: Checkpoint, network: Network) -> None:
     """
     import torch
 
-    def check(table: Any, inputs: tuple[Any, ...]) -> None:
+    def check(table: Network, inputs: tuple[Tensor, ...]) -> None:
         if inputs and inputs[0].numel():
             least, most = torch.stack(torch.aminmax(inputs[0])).tolist()
             if least < 0 or most >= table.num_embeddings:
@@ -372,7 +372,7 @@ def _check_numbers(checkpoint: Checkpoint, network: Network) -> None:
             module.register_forward_pre_hook(check)
 
 
-def network_class(config: ModelConfig, kind: NetworkKind) -> Any:
+def network_class(config: ModelConfig, kind: NetworkKind) -> type[Network]:
     """Return the transformers class for a configuration.
 
     Raises:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Literal
+from typing import Literal
 
 from gecjury.core.errors import OptionError
 from gecjury.models.foreign import Network, Tensor
@@ -122,12 +122,12 @@ def _multiply_by_onednn(layer: Network) -> None:
     layer.forward = forward
 
 
-def _forward_within(module: Network, context: Callable[[], AbstractContextManager[Any]]) -> None:
+def _forward_within(module: Network, context: Callable[[], AbstractContextManager[object]]) -> None:
     """Run a module in a context, which is created for each call because threads may share it."""
     plain = module.forward
 
     @functools.wraps(plain)
-    def forward(*args: Any, **kwargs: Any) -> Any:
+    def forward(*args: Tensor, **kwargs: Tensor) -> Tensor:
         with context():
             return plain(*args, **kwargs)
 

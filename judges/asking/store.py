@@ -292,15 +292,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-@dataclass(frozen=True)
-class _StoreRecord:
-    """The values in a line of a store."""
-
-    key: str
-    parts: Mapping[str, object]
-    reply: Mapping[str, object]
-
-
 def _stored(
     path: Path, number: int, identity: Identity, record: Mapping[str, object]
 ) -> StoredReply | str:
@@ -310,10 +301,10 @@ def _stored(
         InputError: it is a judgment for another store.
     """
     try:
-        line = from_record(_StoreRecord, record)
-        parts, stated = line.parts, line.key
+        parts = from_record(dict[str, object], record["parts"], "parts")
         mine = {key: parts[key] for key in identity.parts}
-        key, reply = key_of(parts), Reply.from_json(line.reply)
+        stated, key = record["key"], key_of(parts)
+        reply = Reply.from_json(from_record(dict[str, object], record["reply"], "reply"))
     except (KeyError, OverflowError, TypeError, ValueError) as error:
         return f"not a judgment ({_shown(error)})"
     wrong = [

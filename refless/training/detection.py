@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -78,27 +78,25 @@ def run_detection(
         watch.told("detection: already trained by an earlier run")
     else:
         # Rate and epochs are those that the recipes were measured with.
-        usual = {"epochs": 2, "learning_rate": 1e-4, "patience": 0}
-        result, tokenizer = learn_detection(job, text, "detection", watch, **usual)
+        usual = replace(job.recipe.settings, epochs=2, learning_rate=1e-4, patience=0)
+        result, tokenizer = learn_detection(job, text, "detection", watch, usual)
         if is_main_process():
             save_model(result.model, tokenizer, saved)
             names = ("precision", "recall", "ap")
             figures = {f"detection {name}": result.best[name] for name in names}
             write_text(path, json.dumps({"detection": result.best["score"], **figures}))
         wait_for_all()
-    return str(saved), dict(kept_record(Mapping[str, float], path))
+    return str(saved), kept_record(dict[str, float], path)
 
 
 def learn_detection(
-    job: TrainingJob, text: LabelledText, name: str, watch: Watch, **changes: Any
-) -> tuple[Fit, Any]:
+    job: TrainingJob, text: LabelledText, name: str, watch: Watch, settings: TrainSettings
+) -> tuple[Fit, Tokenizer]:
     """Train a detector; return it with its dev figures, and its tokenizer.
 
     Args:
         name: name of the detector in the run's history and of the folder of its checkpoints.
-        changes: settings that differ from those of the job.
     """
-    settings = replace(job.recipe.settings, **changes)
     tokenizer = load_tokenizer(job.start)
     text = with_dev(text, settings.seed)
     examples = labelled_examples(text.train, tokenizer, settings.max_length)
@@ -359,7 +357,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     if (earlier := job.finished(run, _DetectionReport)) is not None:
         return dict(earlier.figures)
     watch = job.watch()
-    result, tokenizer = learn_detection(job, text, "detector", watch)
+    result, tokenizer = learn_detection(job, text, "detector", watch, job.recipe.settings)
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     # The detector itself is in the top folder, where `train some` and `train impara` load it.

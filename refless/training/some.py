@@ -155,7 +155,7 @@ def _train_model(
     marker = work / "finished.json"
     if marker.exists():
         watch.told(f"{label}: already trained by an earlier run")
-        return dict(kept_record(Mapping[str, float], marker))
+        return kept_record(dict[str, float], marker)
     tokenizer = load_tokenizer(start)
     model = load_model(start, aspects, seed=settings.seed)
     columns = [data.aspects.index(aspect) for aspect in aspects]

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from gecjury.core.records import read_record
 from gecjury.core.textfiles import write_text
 
+_T = TypeVar("_T")
+
 HISTORY_FILE = "history.json"
 
 
-def kept_record(kind: Any, path: Path | None) -> Any:
+def kept_record(kind: type[dict[str, _T]], path: Path | None) -> dict[str, _T]:
     """Return the record that an earlier run wrote to a file; an empty record without a file.
 
     Args:
@@ -53,7 +55,7 @@ class Watch:
             drawn: called with the whole history whenever it has changed.
         """
         self.path, self.drawn, self.told = path, drawn, told
-        earlier = kept_record(Mapping[str, Mapping[str, object]], path)
+        earlier = kept_record(dict[str, dict[str, object]], path)
         self.content: dict[str, dict[str, object]] = {"models": {}, **earlier}
 
     def note(self, model: str, log: Sequence[Mapping[str, float]]) -> None:
