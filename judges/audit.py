@@ -17,7 +17,7 @@ from gecjury.core.wording import listed, number, visible
 from gecjury.judges.asking.ask import CAP_REACHED, NO_USAGE, Asked, Question, thoughts_only
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.exchange import TOO_LONG, Model, Reply
-from gecjury.judges.models import model_table, same_model
+from gecjury.judges.models import ModelTable, model_table, same_model
 from gecjury.judges.replies.reply import UNENDED, Failure, PartlyWritten, ignores_schema
 
 ScoredQuestion = tuple[Question[object], Sequence[float]]
@@ -55,28 +55,47 @@ def audit_of(
         runtime: for the price table.
         seconds: wall time.
     """
-    answers = asked.answers
-    failures: Counter[str] = Counter(
-        a.verdict.kind for a in answers.values() if isinstance(a.verdict, Failure)
-    )
     # Retries were paid for as well.
-    replies = [reply for answer in answers.values() for reply in answer.replies]
-    costs = [reply.cost for reply in replies if reply.cost is not None]
-    dates = {reply.prices or "an unknown date" for reply in replies if reply.cost}
-    estimated = sum(bool(reply.cost) and not reply.counted for reply in replies)
-    table = model_table(runtime)
+    replies = [reply for answer in asked.answers.values() for reply in answer.replies]
     return {
         "backend": model.backend,
         "model": model.name,
         "requests": {
-            "distinct": len(answers),
+            "distinct": len(asked.answers),
             "ballots": len(questions),
-            "asked": sum(answer.fresh for answer in answers.values()),
-            "stored": sum(bool(a.replies) and not a.fresh for a in answers.values()),
-            "retried": sum(len(answer.replies) > 1 for answer in answers.values()),
+            "asked": sum(answer.fresh for answer in asked.answers.values()),
+            "stored": sum(bool(a.replies) and not a.fresh for a in asked.answers.values()),
+            "retried": sum(len(answer.replies) > 1 for answer in asked.answers.values()),
         },
         "replies": len(replies),
-        "valid": len(answers) - failures.total(),
+        **_failures(questions, asked, rows),
+        **_answered_by(replies),
+        **_swallowed(model, questions, asked, rows),
+        **_settings(model, questions, asked),
+        "tokens": {
+            "input": sum(reply.input_tokens for reply in replies),
+            "output": sum(reply.output_tokens for reply in replies),
+            "reasoning": sum(reply.reasoning_tokens for reply in replies),
+            "cached": sum(reply.cached_tokens for reply in replies),
+        },
+        "cost": _cost(replies, asked.lost, model_table(runtime)),
+        "seconds": seconds,
+        "store": {
+            "file": asked.store.file,
+            "cut": asked.store.cut,
+            **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
+        },
+    }
+
+
+def _failures(
+    questions: Sequence[Question[object]], asked: Asked[object], rows: Sequence[int]
+) -> dict[str, object]:
+    """Return how many replies could be read, and which verdicts are missing for what reason."""
+    verdicts = {key: answer.verdict for key, answer in asked.answers.items()}
+    failures = Counter[str](v.kind for v in verdicts.values() if isinstance(v, Failure))
+    return {
+        "valid": len(verdicts) - failures.total(),
         "refused": failures["refused"],
         "truncated": failures["truncated"],
         "unparsable": failures.total() - sum(failures[kind] for kind in _TOLD_APART),
@@ -90,31 +109,23 @@ def audit_of(
                 "detail": verdict.detail,
             }
             for question in questions
-            if isinstance(verdict := answers[question.request.key].verdict, Failure)
+            if isinstance(verdict := verdicts[question.request.key], Failure)
         ],
-        **_answered_by(replies),
-        **_swallowed(model, questions, asked, rows),
-        **_settings(model, questions, asked),
-        "tokens": {
-            "input": sum(reply.input_tokens for reply in replies),
-            "output": sum(reply.output_tokens for reply in replies),
-            "reasoning": sum(reply.reasoning_tokens for reply in replies),
-            "cached": sum(reply.cached_tokens for reply in replies),
-        },
-        "cost": {
-            "amount": math.fsum(costs) if costs or not replies else None,
-            "currency": table.currency,
-            "prices": listed(sorted(dates)) if dates else table.date,
-            **({"estimated": estimated} if estimated else {}),
-            **({"unpriced": len(replies) - len(costs)} if len(costs) < len(replies) else {}),
-            **({"lost": asked.lost} if asked.lost else {}),
-        },
-        "seconds": seconds,
-        "store": {
-            "file": asked.store.file,
-            "cut": asked.store.cut,
-            **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
-        },
+    }
+
+
+def _cost(replies: Sequence[Reply], lost: float, table: ModelTable) -> dict[str, object]:
+    """Return what replies cost, and by which prices."""
+    costs = [reply.cost for reply in replies if reply.cost is not None]
+    dates = {reply.prices or "an unknown date" for reply in replies if reply.cost}
+    estimated = sum(bool(reply.cost) and not reply.counted for reply in replies)
+    return {
+        "amount": math.fsum(costs) if costs or not replies else None,
+        "currency": table.currency,
+        "prices": listed(sorted(dates)) if dates else table.date,
+        **({"estimated": estimated} if estimated else {}),
+        **({"unpriced": len(replies) - len(costs)} if len(costs) < len(replies) else {}),
+        **({"lost": lost} if lost else {}),
     }
 
 
@@ -337,24 +348,14 @@ def panel_agreement(
 
 def _notes(audit: AuditRecord) -> Iterator[str]:
     """Yield notes for the user on a model's run, from its store to its preferences."""
-    name, store, missing = audit["model"], audit["store"], audit["missing"]
+    name, missing = audit["model"], audit["missing"]
     for other, count in audit.get("answered_by", {}).items():
         yield (
             f"{name}: according to the server, {visible(other)} wrote {count} of "
             f"{audit['replies']} replies; name the model that the server has, or check the server"
         )
     # Repairs on the disk come first: they determine which replies the rest is about.
-    if store["cut"]:
-        yield (
-            f"{store['file']}: an interrupted run left {store['cut']} damaged bytes at its end; "
-            "they were cut off, and the rest was kept"
-        )
-    if aside := store.get("set_aside"):
-        yield (
-            f"{store['file']}: {len(aside)} stored replies cannot be read (lines "
-            f"{_lines(aside)}); they were set aside in {Path(store['file']).with_suffix(ASIDE)} "
-            "and asked again"
-        )
+    yield from _store_notes(audit["store"])
     if unread := [entry for entry in missing if entry["kind"] != TOO_LONG]:
         yield (
             f"{name}: {len(unread)} verdicts are missing after all retries (lines "
@@ -376,6 +377,21 @@ def _notes(audit: AuditRecord) -> Iterator[str]:
             f"{swallowed['questions']} questions (lines {_lines(swallowed['lines'])}): it may cut "
             "prompts without saying so; start it with a longer window (Ollama: "
             "OLLAMA_CONTEXT_LENGTH), and ask again with a separate cache folder (--cache DIR)"
+        )
+
+
+def _store_notes(store: Mapping[str, Any]) -> Iterator[str]:
+    """Yield notes on repairs of the store."""
+    if store["cut"]:
+        yield (
+            f"{store['file']}: an interrupted run left {store['cut']} damaged bytes at its end; "
+            "they were cut off, and the rest was kept"
+        )
+    if aside := store.get("set_aside"):
+        yield (
+            f"{store['file']}: {len(aside)} stored replies cannot be read (lines "
+            f"{_lines(aside)}); they were set aside in {Path(store['file']).with_suffix(ASIDE)} "
+            "and asked again"
         )
 
 

@@ -407,6 +407,18 @@ def _finish(
         )
 
 
+def _condition_counts(keep: str, summaries: Sequence[ShardSummary]) -> tuple[ConditionCount, ...]:
+    """Return how many rows each part of a condition removed, and how many failed it."""
+    return tuple(
+        ConditionCount(
+            part.text,
+            sum(summary.kept.removed[number] for summary in summaries),
+            sum(summary.kept.failed[number] for summary in summaries),
+        )
+        for number, part in enumerate(parse_condition(keep).parts if keep else ())
+    )
+
+
 def _put_together(
     job: ShardJob,
     scorers: Sequence[Scorer],
@@ -433,23 +445,13 @@ def _put_together(
     bad_rows = place.gather_bad_rows(job, shards)
     if bad_rows:
         notes[f"{bad_rows} rows lack some or all scores: see bad-rows.jsonl"] = None
-    conditions: tuple[ConditionCount, ...] = ()
-    if job.keep:
-        conditions = tuple(
-            ConditionCount(
-                part.text,
-                sum(summary.kept.removed[number] for summary in ordered),
-                sum(summary.kept.failed[number] for summary in ordered),
-            )
-            for number, part in enumerate(parse_condition(job.keep).parts)
-        )
     return Results(
         rows=tuple(records),
         read=sum(summary.rows for summary in ordered),
         bad=sum(summary.bad for summary in ordered),
         nulls={column: dict(sorted(reasons.items())) for column, reasons in sorted(nulls.items())},
         kept=sum(summary.kept.rows for summary in ordered) if job.keep else None,
-        conditions=conditions,
+        conditions=_condition_counts(job.keep, ordered),
         notes=tuple(notes),
     )
 

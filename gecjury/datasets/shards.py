@@ -206,17 +206,23 @@ def columns_among(
     }
     texts = column("references", "references", "reference", needed=references)
     if missing:
-        # All at once, since otherwise every run would report only one.
-        parts = []
-        for role, name in missing:
-            close = nearest(name[:60], columns)
-            parts.append(f"{name!r:.60} ({role}{f'; {close}' if close.startswith('did') else ''})")
-        flags = " ".join(f"--column {role}=NAME" for role, _ in missing)
-        raise InputError(
-            f"{where}: no column {listed(parts)}; its columns are {', '.join(columns)!s:.300}; "
-            f"name {'it' if len(missing) == 1 else 'them'} with {flags}"
-        )
+        raise _no_columns(missing, columns, where)
     return ColumnNames(row, source, hypotheses, texts if references else "")
+
+
+def _no_columns(
+    missing: Sequence[tuple[str, str]], columns: Sequence[str], where: str
+) -> InputError:
+    """Return the error for all missing columns, of which each run would otherwise report one."""
+    parts = []
+    for role, name in missing:
+        close = nearest(name[:60], columns)
+        parts.append(f"{name!r:.60} ({role}{f'; {close}' if close.startswith('did') else ''})")
+    flags = " ".join(f"--column {role}=NAME" for role, _ in missing)
+    return InputError(
+        f"{where}: no column {listed(parts)}; its columns are {', '.join(columns)!s:.300}; "
+        f"name {'it' if len(missing) == 1 else 'them'} with {flags}"
+    )
 
 
 def parse_columns(

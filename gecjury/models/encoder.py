@@ -328,11 +328,7 @@ class Encoder:
         layers: tuple[int, ...],
         reduce: Callable[[torch.Tensor], torch.Tensor],
     ) -> Iterator[tuple[list[int], Float32Array]]:
-        """Apply `reduce` to the hidden states (batch × length × d) of layers, batch by batch.
-
-        Yields:
-            Positions in `pieces`, and the results of `reduce` for each layer.
-        """
+        """Yield positions in `pieces`, and `reduce` of each layer's states (batch × length × d)."""
         import torch
 
         below = tuple(layer for layer in layers if layer != self.layer)

@@ -164,6 +164,18 @@ def read_tokenizer(
         raise
     except Exception as error:  # as above; the package tokenizers raises plain exceptions
         raise _package_wanted(checkpoint, error) or _unreadable(checkpoint, error) from None
+    _refuse_useless(checkpoint, tokenizer, padded)
+    most = position_limit(config)
+    tokenizer.model_max_length = int(
+        min(tokenizer.model_max_length, math.inf if most is None else most)
+    )
+    if padded:
+        _refuse_strange(checkpoint, config, [tokenizer.pad_token_id])
+    return tokenizer
+
+
+def _refuse_useless(checkpoint: Checkpoint, tokenizer: Tokenizer, padded: bool) -> None:
+    """Refuse a tokenizer whose output the model cannot read; see `read_tokenizer`."""
     file = checkpoint.folder / "tokenizer_config.json"
     longest = tokenizer.model_max_length
     if type(longest) not in (int, float) or not _SHORTEST <= longest < math.inf:
@@ -171,8 +183,6 @@ def read_tokenizer(
             f"{file}: model_max_length is {longest!r:.60}; expected a number of word pieces, "
             f"{_SHORTEST} or more: copy or train the model again"
         )
-    most = position_limit(config)
-    tokenizer.model_max_length = int(longest if most is None else min(longest, most))
     if list(tokenizer.model_input_names[:1]) != ["input_ids"]:
         # The code that pads batches treats the first of these names as the word pieces.
         raise InputError(
@@ -184,9 +194,6 @@ def read_tokenizer(
             f"{file}: no pad_token, so texts cannot be read in batches; copy the model again, "
             "or choose an encoder such as BERT, ELECTRA or RoBERTa"
         )
-    if padded:
-        _refuse_strange(checkpoint, config, [tokenizer.pad_token_id])
-    return tokenizer
 
 
 def _check_json(checkpoint: Checkpoint, name: str) -> None:

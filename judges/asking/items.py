@@ -142,16 +142,13 @@ def _question(stored: StoredReply) -> StoredQuestion | None:
 
 
 def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedItem]:
-    """Read the verdicts of a store, or of an exported file of several stores.
+    """Yield the verdicts of a store, or of an exported file of several stores, one per question.
 
     Memory grows by one key per question. Post-edits, grades, replies that could not be read,
     damaged lines and further verdicts on the same question are skipped.
 
     Args:
         prompts: wordings that are not packaged.
-
-    Yields:
-        One item per question, in the order of the replies.
 
     Raises:
         InputError: the file is not a store, a prompt is neither packaged nor in `prompts`, or a
@@ -163,8 +160,7 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
         if isinstance(line, StoreDamage) or line.record is None:
             continue
         try:
-            question = _question(line.record)
-            if question is None:
+            if (question := _question(line.record)) is None:
                 raise ValueError("not a question of a judge; expected messages, sampling, repeat")
             judged = wordings.judged(question)
         except ValueError as error:

@@ -63,30 +63,6 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> HttpObject:
     import httpx
     import openai
 
-    async def whole(answer: HttpObject) -> HttpObject:
-        place = answer.headers.get("location")
-        if 300 <= answer.status_code < 400 and place is not None:
-            raise Moved(place)
-        path = answer.request.url.path
-        most = limits.file_bytes if path.endswith("/content") else limits.reply_bytes
-        coding = answer.headers.get("content-encoding", "")
-        data = await _unpacked(answer.aiter_raw(), coding, most)
-        # JSON is UTF-8, whatever a header says.
-        kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-        headers = [
-            (name, value)
-            for name, value in answer.headers.multi_items()
-            if name.startswith(("retry-after", "x-"))
-        ]
-        headers.append(("content-type", "application/json" if "json" in kind else "text/plain"))
-        return httpx.Response(
-            answer.status_code,
-            headers=headers,
-            content=data,
-            request=answer.request,
-            default_encoding="utf-8",
-        )
-
     class Bounded(openai.DefaultAsyncHttpxClient):
         async def send(
             self, request: HttpObject, *, stream: bool = False, **options: HttpObject
@@ -99,7 +75,7 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> HttpObject:
                 async with asyncio.timeout(limits.seconds):
                     answer = await super().send(request, stream=True, **options)
                     try:
-                        return await whole(answer)
+                        return await _whole(answer, limits)
                     finally:
                         await answer.aclose()
             except TimeoutError:
@@ -114,6 +90,39 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> HttpObject:
             "the proxy that $HTTP_PROXY, $HTTPS_PROXY or $ALL_PROXY names cannot be used "
             f"({type(error).__name__}); set it to http://HOST:PORT, or unset it"
         ) from None
+
+
+async def _whole(answer: HttpObject, limits: Limits) -> HttpObject:
+    """Return an answer whose content has been read, with the headers that are needed.
+
+    Raises:
+        Moved: it redirects the request.
+        Unusable: see `_unpacked`.
+    """
+    import httpx
+
+    place = answer.headers.get("location")
+    if 300 <= answer.status_code < 400 and place is not None:
+        raise Moved(place)
+    path = answer.request.url.path
+    most = limits.file_bytes if path.endswith("/content") else limits.reply_bytes
+    coding = answer.headers.get("content-encoding", "")
+    data = await _unpacked(answer.aiter_raw(), coding, most)
+    # JSON is UTF-8, whatever a header says.
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    headers = [
+        (name, value)
+        for name, value in answer.headers.multi_items()
+        if name.startswith(("retry-after", "x-"))
+    ]
+    headers.append(("content-type", "application/json" if "json" in kind else "text/plain"))
+    return httpx.Response(
+        answer.status_code,
+        headers=headers,
+        content=data,
+        request=answer.request,
+        default_encoding="utf-8",
+    )
 
 
 @functools.cache

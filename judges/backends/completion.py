@@ -55,27 +55,14 @@ def read_completion(
     repeat the key, which is masked.
 
     Args:
-        record: the completion.
-        attempt: the attempt that it answers.
-        price: price of the model's tokens.
         secrets: texts that must not be stored.
-        latency: seconds until the reply.
         sent: settings that differed from the request, in addition to the attempt's own.
 
     Returns:
         The reply. If its choices, message or probabilities have an unexpected shape, its finish
         reason is `MALFORMED` and it cannot be read; invalid counts of tokens are 0.
     """
-    usage = record.get("usage")
-    usage = usage if isinstance(usage, Mapping) else {}
-    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    thoughts = _count(_details(usage, "completion_tokens_details").get("reasoning_tokens"))
-    cached = _count(_details(usage, "prompt_tokens_details").get("cached_tokens"))
-    cached = min(read, cached or _count(usage.get("prompt_cache_hit_tokens")))
-    # Some servers (Gemini, xAI) count thoughts, which they bill, only in the total.
-    total = _count(usage.get("total_tokens"))
-    if thoughts and total == read + written + thoughts:
-        written += thoughts
+    read, written, thoughts, cached = _counts(_details(record, "usage"))
     cost = None if price is None else price.cost(read, written, cached)
     try:
         text, finish, top, hidden = _said(record, attempt)
@@ -130,8 +117,21 @@ def error_message(error: Mapping[str, object]) -> str:
     return f"{said}: {behind}" if isinstance(behind, str) and behind else said
 
 
-def _details(usage: Mapping[str, object], name: str) -> Mapping[str, object]:
-    details = usage.get(name)
+def _counts(usage: Mapping[str, object]) -> tuple[int, int, int, int]:
+    """Return how many tokens were read, written, spent on thoughts, and read from a cache."""
+    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    thoughts = _count(_details(usage, "completion_tokens_details").get("reasoning_tokens"))
+    cached = _count(_details(usage, "prompt_tokens_details").get("cached_tokens"))
+    cached = min(read, cached or _count(usage.get("prompt_cache_hit_tokens")))
+    # Some servers (Gemini, xAI) count thoughts, which they bill, only in the total.
+    total = _count(usage.get("total_tokens"))
+    if thoughts and total == read + written + thoughts:
+        written += thoughts
+    return read, written, thoughts, cached
+
+
+def _details(record: Mapping[str, object], name: str) -> Mapping[str, object]:
+    details = record.get(name)
     return details if isinstance(details, Mapping) else {}
 
 

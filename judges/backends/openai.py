@@ -63,7 +63,7 @@ from gecjury.judges.models import capabilities
 from gecjury.judges.replies.reply import ignores_schema
 
 if TYPE_CHECKING:
-    import openai
+    from openai import APIStatusError, AsyncOpenAI
     from openai._legacy_response import LegacyAPIResponse
     from openai.types.chat import ChatCompletion
 
@@ -220,7 +220,7 @@ class ServerBackend:
         self._named: str | None = None
         self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
 
-    def _connect(self, work: Assignment, limits: Limits) -> list[openai.AsyncOpenAI]:
+    def _connect(self, work: Assignment, limits: Limits) -> list[AsyncOpenAI]:
         """Return a client for each address; from now on their keys are masked."""
         urls, named = self.model.base_url.split("+"), work.runtime.api_key_env
         self._named = named
@@ -341,7 +341,7 @@ class OpenAIBackend(ServerBackend):
             raise self._stop
 
     async def _answer(
-        self, client: openai.AsyncOpenAI, attempt: Attempt, work: Assignment
+        self, client: AsyncOpenAI, attempt: Attempt, work: Assignment
     ) -> Reply | None:
         """Return a reply, after retries if necessary.
 
@@ -412,10 +412,10 @@ class OpenAIBackend(ServerBackend):
         if ignored and not self._obeys and self.model.structured != "schema":
             self.left_out.add("response_format")
 
-    async def _once(self, client: openai.AsyncOpenAI, attempt: Attempt, work: Assignment) -> Reply:
+    async def _once(self, client: AsyncOpenAI, attempt: Attempt, work: Assignment) -> Reply:
         import openai
 
-        def fail(error: openai.APIStatusError) -> NoReturn:
+        def fail(error: APIStatusError) -> NoReturn:
             try:
                 self._raise_status(error, body)
             except Exception as fault:
@@ -449,6 +449,16 @@ class OpenAIBackend(ServerBackend):
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
         except Exception as error:  # any error of the client while it reads an odd answer
             raise _Transient(f"an answer that cannot be read ({type(error).__name__})") from None
+        record = self._record(data)
+        if said := error_in(record):
+            sent = openai.APIStatusError("", response=raw.http_response, body=said)
+            sent.status_code = error_status(said)
+            fail(sent)
+        seconds = time.perf_counter() - start
+        return read_completion(record, attempt, work.price, self._secrets, seconds, **left_out)
+
+    def _record(self, data: bytes) -> dict[str, object]:
+        """Return the JSON object in the body of a reply."""
         text = _without_marks(data.decode("utf-8", "replace").removeprefix("\ufeff"))
         try:
             record = parse_json(text, "the reply", "a completion", halves=True)
@@ -457,14 +467,9 @@ class OpenAIBackend(ServerBackend):
             raise _Transient(f"not JSON but {shown!r}" if text else "an empty reply") from None
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
-        if said := error_in(record):
-            sent = openai.APIStatusError("", response=raw.http_response, body=said)
-            sent.status_code = error_status(said)
-            fail(sent)
-        seconds = time.perf_counter() - start
-        return read_completion(record, attempt, work.price, self._secrets, seconds, **left_out)
+        return record
 
-    def _raise_status(self, error: openai.APIStatusError, body: Mapping[str, object]) -> NoReturn:
+    def _raise_status(self, error: APIStatusError, body: Mapping[str, object]) -> NoReturn:
         """Turn an error status into a retry, a request without a setting, or the end."""
         body_said = error.body if isinstance(error.body, dict) else {}
         status = error.status_code
@@ -511,11 +516,7 @@ class OpenAIBackend(ServerBackend):
         raise InputError(f"{self._server()} refuses the request ({status}): {text}") from None
 
     def _drop_refused(
-        self,
-        error: openai.APIStatusError,
-        text: str,
-        body: Mapping[str, object],
-        names: Sequence[str],
+        self, error: APIStatusError, text: str, body: Mapping[str, object], names: Sequence[str]
     ) -> None:
         """Leave out, from now on, the setting for which a request was refused.
 
@@ -575,9 +576,7 @@ def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
     return replace(limits, reply_bytes=limits.reply_bytes + min(more, limits.file_bytes))
 
 
-def make_client(
-    url: str, named: str | None = None, limits: Limits | None = None
-) -> openai.AsyncOpenAI:
+def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> AsyncOpenAI:
     """Return the official client for a server; the key comes only from the environment.
 
     Args:
@@ -598,17 +597,7 @@ def make_client(
         ) from None
     if url and (wrong := check_address(url)):
         raise _no_address(url, wrong)
-    variable = key_variable(url, named)
-    key = read_key(variable) if variable else ""
-    if not key:
-        if variable and variable == named:
-            raise OptionError(f"--api-key-env {variable}: the variable is not set")
-        if not url:
-            raise OptionError(
-                f"no key for OpenAI: set ${KEY_VARIABLE}, or name a server of your own with "
-                "base_url=http://HOST:PORT/v1"
-            )
-        key = "none"
+    key = _key_for(url, named)
     place, _, query = url.partition("?")
     bounded = bounded_client(limits or Limits(), proxies=not is_loopback(url))
     try:
@@ -625,6 +614,21 @@ def make_client(
         )
     except Exception as error:  # the HTTP library's own error for an invalid address
         raise _no_address(url, masked(str(error), [url])) from None
+
+
+def _key_for(url: str, named: str | None) -> str:
+    """Return the key for a server; `none` for one that needs no key."""
+    variable = key_variable(url, named)
+    if key := read_key(variable) if variable else "":
+        return key
+    if variable and variable == named:
+        raise OptionError(f"--api-key-env {variable}: the variable is not set")
+    if not url:
+        raise OptionError(
+            f"no key for OpenAI: set ${KEY_VARIABLE}, or name a server of your own with "
+            "base_url=http://HOST:PORT/v1"
+        )
+    return "none"
 
 
 def _no_address(url: str, why: str) -> OptionError:

@@ -75,7 +75,6 @@ def without_reasoning(text: str, *, quoting: bool = False) -> str | None:
     Some chat templates open the reasoning in the prompt, so that only its end is in the text.
 
     Args:
-        text: what a model wrote.
         quoting: the answer may quote other texts, so that marks in and after it are ignored.
 
     Returns:
