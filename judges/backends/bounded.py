@@ -15,6 +15,8 @@ import zlib
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeAlias, TypeVar
 
 from gecjury.core.errors import OptionError
@@ -60,8 +62,9 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> HttpObject:
     Raises:
         OptionError: the environment names an invalid proxy.
     """
-    import httpx
     import openai
+
+    http = http_library()
 
     class Bounded(openai.DefaultAsyncHttpxClient):
         async def send(
@@ -80,7 +83,7 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> HttpObject:
                         await answer.aclose()
             except TimeoutError:
                 reason = f"no complete reply within {limits.seconds:g} seconds"
-                raise httpx.ReadTimeout(reason, request=request) from None
+                raise http.ReadTimeout(reason, request=request) from None
 
     trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     try:
@@ -99,8 +102,6 @@ async def _whole(answer: HttpObject, limits: Limits) -> HttpObject:
         Moved: it redirects the request.
         Unusable: see `_unpacked`.
     """
-    import httpx
-
     place = answer.headers.get("location")
     if 300 <= answer.status_code < 400 and place is not None:
         raise Moved(place)
@@ -116,13 +117,20 @@ async def _whole(answer: HttpObject, limits: Limits) -> HttpObject:
         if name.startswith(("retry-after", "x-"))
     ]
     headers.append(("content-type", "application/json" if "json" in kind else "text/plain"))
-    return httpx.Response(
+    return http_library().Response(
         answer.status_code,
         headers=headers,
         content=data,
         request=answer.request,
         default_encoding="utf-8",
     )
+
+
+def http_library() -> ModuleType:
+    """Return the HTTP library of OpenAI's client: httpx, or its successor in newer versions."""
+    import openai
+
+    return import_module(openai.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
 
 
 @functools.cache
@@ -133,9 +141,8 @@ def _trusted(_file: str | None, _folder: str | None) -> ssl.SSLContext:
         _file: certificate file in the environment; the HTTP library reads it itself.
         _folder: certificate folder in the environment, also read by the library.
     """
-    import httpx
-
-    return httpx.create_ssl_context()
+    trusted: ssl.SSLContext = http_library().create_ssl_context()
+    return trusted
 
 
 async def _unpacked(pieces: AsyncIterator[bytes], coding: str, most: int) -> bytes:

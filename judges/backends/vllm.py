@@ -114,16 +114,16 @@ class _VLLMEngine:
                 f"{install_hint('vllm')} on a machine with a GPU"
             ) from None
         self.vllm, self.model = vllm, model
+        options = dict(model.options)
         arguments: dict[str, object] = {
             "model": model.name,
             "enable_prefix_caching": True,
             # Set for the engine as well as for each request; only xgrammar respects both.
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
-            **dict(model.options),
+            **options,
             "trust_remote_code": False,
         }
         check_settings(model.name)
-        options = dict(model.options)
         _refuse_too_large(model.name, options)
         try:
             self.llm = vllm.LLM(**arguments)

@@ -24,7 +24,7 @@ from gecjury.corpus.corpus import Version
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.judges.backends import openai as client
 from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.bounded import Limits, bounded_client
+from gecjury.judges.backends.bounded import Limits, bounded_client, http_library
 from gecjury.judges.backends.openai import (
     OpenAIBackend,
     RequestPace,
@@ -189,6 +189,11 @@ def test_where_nothing_can_be_asked(bench: Bench, monkeypatch: pytest.MonkeyPatc
     made = bounded_client(Limits())
     address = made.base_url.copy_with(scheme="http", host="a.example")
     assert made._transport_for_url(address) is not made._transport
+
+
+def test_no_other_http_library_is_needed_than_that_of_openais_client() -> None:
+    openai = pytest.importorskip("openai")
+    assert issubclass(openai.DefaultAsyncHttpxClient, http_library().AsyncClient)
 
 
 @pytest.mark.security
