@@ -30,13 +30,7 @@ from gecjury.core.errors import (
     install_hint,
 )
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import (
-    lies_in,
-    near_folder,
-    read_json,
-    refuse_special_files,
-    user_path,
-)
+from gecjury.core.textfiles import lies_in, near_folder, read_json, refuse_special_files, user_path
 from gecjury.models.foreign import Tokenizer
 
 EMBEDDED = "embedded"

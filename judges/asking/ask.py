@@ -29,12 +29,7 @@ from gecjury.judges.backends.completion import MALFORMED
 from gecjury.judges.backends.registry import Connect, connect
 from gecjury.judges.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request, Sampling
 from gecjury.judges.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
-from gecjury.judges.replies.reply import (
-    ONLY_REASONING,
-    UNENDED,
-    Failure,
-    begins_with_answer,
-)
+from gecjury.judges.replies.reply import ONLY_REASONING, UNENDED, Failure, begins_with_answer
 from gecjury.scoring.scores import Plan
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")

@@ -7,14 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from gecjury.core.addresses import masked
-from gecjury.judges.exchange import (
-    NOTHING,
-    THOUGHTS,
-    Attempt,
-    Reply,
-    TokenLogprob,
-    check_logprobs,
-)
+from gecjury.judges.exchange import NOTHING, THOUGHTS, Attempt, Reply, TokenLogprob, check_logprobs
 from gecjury.judges.models import Price, same_model
 from gecjury.judges.replies.reply import is_answer
 

@@ -52,12 +52,7 @@ from gecjury.judges.backends.completion import (
     error_status,
     read_completion,
 )
-from gecjury.judges.backends.window import (
-    capped,
-    said_window,
-    says_too_long,
-    too_long,
-)
+from gecjury.judges.backends.window import capped, said_window, says_too_long, too_long
 from gecjury.judges.exchange import Attempt, Model, Reply
 from gecjury.judges.models import capabilities
 from gecjury.judges.replies.reply import ignores_schema

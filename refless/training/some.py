@@ -22,12 +22,7 @@ from gecjury.models.foreign import Network, Tokenizer
 from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
-from gecjury.refless.nets.features import (
-    Linear,
-    additions,
-    fit_features,
-    piece_counter,
-)
+from gecjury.refless.nets.features import Linear, additions, fit_features, piece_counter
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, RegressorFile, SomeManifest
 from gecjury.refless.nets.probe import Probe, fit_probe, save_change, save_probe, states_layer
 from gecjury.refless.nets.regressor import (

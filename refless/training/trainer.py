@@ -26,11 +26,7 @@ from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.models.foreign import Network, Tensor, Tokenizer, TrainerPart
 from gecjury.refless.nets.regressor import EncoderInputs, output_errors, padded
-from gecjury.refless.nets.trainable import (
-    freeze_lowest,
-    keep_layers,
-    recompute_layers,
-)
+from gecjury.refless.nets.trainable import freeze_lowest, keep_layers, recompute_layers
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.watching import Watch, dev_figures
 
