@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeVar
 
 from gecjury.core.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.core.errors import OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.judges.asking.ask import Asked, Connect, Question, ask, plan_work
-from gecjury.judges.asking.exchange import Effort, Model
-from gecjury.judges.asking.models import read_models, reasoning_range
-from gecjury.judges.backends.backend import BACKENDS, connect
+from gecjury.judges.asking.ask import Asked, Question, ask, plan_work
+from gecjury.judges.backends.registry import BACKENDS, Connect, connect
 from gecjury.judges.backends.vllm import read_engine
+from gecjury.judges.exchange import Effort, Model
+from gecjury.judges.models import read_models, reasoning_range
 from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,9 @@ class Asker(Scorer):
         # A key in the address is not a setting.
         return super().settings() | {"base_url": self.address and public_address(self.address)}
 
-    def plan_of(self, pose: Callable[[Model], list[Question[Any]]], runtime: Runtime) -> Plan:
+    def plan_of(
+        self, pose: Callable[[Model], Sequence[Question[object]]], runtime: Runtime
+    ) -> Plan:
         """Return requests, tokens and cost of the questions that no stored reply answers yet.
 
         Args:
@@ -174,7 +178,7 @@ class Asker(Scorer):
         }
         return replace(Plan.total(plans), details=details)
 
-    def ask(self, questions: Sequence[Question[Any]], model: Model, runtime: Runtime) -> Asked:
+    def ask(self, questions: Sequence[Question[T]], model: Model, runtime: Runtime) -> Asked[T]:
         """Return the answers of a model; see `gecjury.judges.asking.ask.ask`."""
         what = f"{self.name}: {model.name}"
         return ask(questions, model, runtime, self.tries - 1, what, self.connect)

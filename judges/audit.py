@@ -15,13 +15,16 @@ from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import listed, number, visible
 from gecjury.judges.asking.ask import CAP_REACHED, NO_USAGE, Asked, Question, thoughts_only
-from gecjury.judges.asking.exchange import TOO_LONG, Model, Reply
-from gecjury.judges.asking.models import model_table, same_model
 from gecjury.judges.asking.store import ASIDE
+from gecjury.judges.exchange import TOO_LONG, Model, Reply
+from gecjury.judges.models import ModelTable, model_table, same_model
 from gecjury.judges.replies.reply import UNENDED, Failure, PartlyWritten, ignores_schema
 
-ScoredQuestion = tuple[Question[Any], Sequence[float]]
+ScoredQuestion = tuple[Question[object], Sequence[float]]
 """A question with the score at each position."""
+
+AuditRecord = Mapping[str, Any]
+"""The audit of one model, as JSON values; see `audit_of`."""
 
 Check = Literal["flips", "repeat_agreement", "histogram", "positions"]
 """A check of the scores of a model in an audit."""
@@ -38,12 +41,12 @@ _MOST_CHARACTERS = 8
 
 def audit_of(
     model: Model,
-    questions: Sequence[Question[Any]],
-    asked: Asked,
+    questions: Sequence[Question[object]],
+    asked: Asked[object],
     rows: Sequence[int],
     runtime: Runtime,
     seconds: float,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the audit of one model, without checks of its scores, as JSON values.
 
     Args:
@@ -52,28 +55,47 @@ def audit_of(
         runtime: for the price table.
         seconds: wall time.
     """
-    answers = asked.answers
-    failures: Counter[str] = Counter(
-        a.verdict.kind for a in answers.values() if isinstance(a.verdict, Failure)
-    )
     # Retries were paid for as well.
-    replies = [reply for answer in answers.values() for reply in answer.replies]
-    costs = [reply.cost for reply in replies if reply.cost is not None]
-    dates = {reply.prices or "an unknown date" for reply in replies if reply.cost}
-    estimated = sum(bool(reply.cost) and not reply.counted for reply in replies)
-    table = model_table(runtime)
+    replies = [reply for answer in asked.answers.values() for reply in answer.replies]
     return {
         "backend": model.backend,
         "model": model.name,
         "requests": {
-            "distinct": len(answers),
+            "distinct": len(asked.answers),
             "ballots": len(questions),
-            "asked": sum(answer.fresh for answer in answers.values()),
-            "stored": sum(bool(a.replies) and not a.fresh for a in answers.values()),
-            "retried": sum(len(answer.replies) > 1 for answer in answers.values()),
+            "asked": sum(answer.fresh for answer in asked.answers.values()),
+            "stored": sum(bool(a.replies) and not a.fresh for a in asked.answers.values()),
+            "retried": sum(len(answer.replies) > 1 for answer in asked.answers.values()),
         },
         "replies": len(replies),
-        "valid": len(answers) - failures.total(),
+        **_failures(questions, asked, rows),
+        **_answered_by(replies),
+        **_swallowed(model, questions, asked, rows),
+        **_settings(model, questions, asked),
+        "tokens": {
+            "input": sum(reply.input_tokens for reply in replies),
+            "output": sum(reply.output_tokens for reply in replies),
+            "reasoning": sum(reply.reasoning_tokens for reply in replies),
+            "cached": sum(reply.cached_tokens for reply in replies),
+        },
+        "cost": _cost(replies, asked.lost, model_table(runtime)),
+        "seconds": seconds,
+        "store": {
+            "file": asked.store.file,
+            "cut": asked.store.cut,
+            **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
+        },
+    }
+
+
+def _failures(
+    questions: Sequence[Question[object]], asked: Asked[object], rows: Sequence[int]
+) -> dict[str, object]:
+    """Return how many replies could be read, and which verdicts are missing for what reason."""
+    verdicts = {key: answer.verdict for key, answer in asked.answers.items()}
+    failures = Counter[str](v.kind for v in verdicts.values() if isinstance(v, Failure))
+    return {
+        "valid": len(verdicts) - failures.total(),
         "refused": failures["refused"],
         "truncated": failures["truncated"],
         "unparsable": failures.total() - sum(failures[kind] for kind in _TOLD_APART),
@@ -87,43 +109,35 @@ def audit_of(
                 "detail": verdict.detail,
             }
             for question in questions
-            if isinstance(verdict := answers[question.request.key].verdict, Failure)
+            if isinstance(verdict := verdicts[question.request.key], Failure)
         ],
-        **_answered_by(replies),
-        **_swallowed(model, questions, asked, rows),
-        **_settings(model, questions, asked),
-        "tokens": {
-            "input": sum(reply.input_tokens for reply in replies),
-            "output": sum(reply.output_tokens for reply in replies),
-            "reasoning": sum(reply.reasoning_tokens for reply in replies),
-            "cached": sum(reply.cached_tokens for reply in replies),
-        },
-        "cost": {
-            "amount": math.fsum(costs) if costs or not replies else None,
-            "currency": table.currency,
-            "prices": listed(sorted(dates)) if dates else table.date,
-            **({"estimated": estimated} if estimated else {}),
-            **({"unpriced": len(replies) - len(costs)} if len(costs) < len(replies) else {}),
-            **({"lost": asked.lost} if asked.lost else {}),
-        },
-        "seconds": seconds,
-        "store": {
-            "file": asked.store.file,
-            "cut": asked.store.cut,
-            **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
-        },
     }
 
 
-def _answered_by(replies: Iterable[Reply]) -> dict[str, Any]:
+def _cost(replies: Sequence[Reply], lost: float, table: ModelTable) -> dict[str, object]:
+    """Return what replies cost, and by which prices."""
+    costs = [reply.cost for reply in replies if reply.cost is not None]
+    dates = {reply.prices or "an unknown date" for reply in replies if reply.cost}
+    estimated = sum(bool(reply.cost) and not reply.counted for reply in replies)
+    return {
+        "amount": math.fsum(costs) if costs or not replies else None,
+        "currency": table.currency,
+        "prices": listed(sorted(dates)) if dates else table.date,
+        **({"estimated": estimated} if estimated else {}),
+        **({"unpriced": len(replies) - len(costs)} if len(costs) < len(replies) else {}),
+        **({"lost": lost} if lost else {}),
+    }
+
+
+def _answered_by(replies: Iterable[Reply]) -> dict[str, object]:
     """Return how many replies come from other models than the one that was asked."""
     others = Counter(reply.model for reply in replies if reply.model)
     return {"answered_by": dict(sorted(others.items()))} if others else {}
 
 
 def _swallowed(
-    model: Model, questions: Sequence[Question[Any]], asked: Asked, rows: Sequence[int]
-) -> dict[str, Any]:
+    model: Model, questions: Sequence[Question[object]], asked: Asked[object], rows: Sequence[int]
+) -> dict[str, object]:
     """Return the prompts of which a server counted far fewer tokens than they can have."""
     keys, lines = set(), set()
     for question in questions if model.backend == "openai" else ():
@@ -137,9 +151,11 @@ def _swallowed(
     return {"swallowed": {"questions": len(keys), "lines": sorted(lines)}} if keys else {}
 
 
-def _settings(model: Model, questions: Sequence[Question[Any]], asked: Asked) -> dict[str, Any]:
+def _settings(
+    model: Model, questions: Sequence[Question[object]], asked: Asked[object]
+) -> dict[str, object]:
     """Return what is reported on settings that a model refuses or apparently ignores."""
-    parts: dict[str, Any] = {}
+    parts: dict[str, object] = {}
     requests = {question.request.key: question.request for question in questions}
     replies = [reply for answer in asked.answers.values() for reply in answer.replies]
     if left_out := Counter(name for reply in replies for name in reply.left_out):
@@ -169,7 +185,7 @@ def _by_set(scored: Sequence[ScoredQuestion]) -> Iterator[Iterator[ScoredQuestio
     return (of_set for _, of_set in groupby(scored, key=lambda entry: entry[0].set))
 
 
-def order_flips(scored: Sequence[ScoredQuestion]) -> dict[str, Any] | None:
+def order_flips(scored: Sequence[ScoredQuestion]) -> dict[str, object] | None:
     """Count preferences between two corrections that change with the order of their set.
 
     Args:
@@ -183,7 +199,7 @@ def order_flips(scored: Sequence[ScoredQuestion]) -> dict[str, Any] | None:
     compared = flipped = changed = decided = 0
     # Set by set, since the ballots of a hundred thousand sets would double the memory of a run.
     for of_set in _by_set(scored):
-        orders: dict[Any, dict[tuple[int, ...], dict[int, float]]] = defaultdict(dict)
+        orders: dict[object, dict[tuple[int, ...], dict[int, float]]] = defaultdict(dict)
         for question, scores in of_set:
             texts = question.texts
             # A permutation that was drawn twice is the same question, not another order.
@@ -207,7 +223,7 @@ def order_flips(scored: Sequence[ScoredQuestion]) -> dict[str, Any] | None:
     }
 
 
-def repeat_agreement(scored: Sequence[ScoredQuestion]) -> dict[str, Any] | None:
+def repeat_agreement(scored: Sequence[ScoredQuestion]) -> dict[str, object] | None:
     """Return the share of equal scores when a question is asked again; None with one repeat.
 
     Args:
@@ -225,7 +241,7 @@ def repeat_agreement(scored: Sequence[ScoredQuestion]) -> dict[str, Any] | None:
     return {"compared": compared, "equal": equal / compared} if compared else None
 
 
-def position_means(scored: Sequence[ScoredQuestion]) -> list[dict[str, Any]]:
+def position_means(scored: Sequence[ScoredQuestion]) -> list[dict[str, object]]:
     """Return the mean score by position, and its mean distance from the mean of the same reply.
 
     Without a bias the distance is about 0 at every position, if corrections are in random order.
@@ -252,7 +268,9 @@ def histogram(scored: Sequence[ScoredQuestion]) -> dict[str, int]:
     return {f"{score:g}": count for score, count in sorted(halves.items())}
 
 
-_CHECKS: Mapping[Check, tuple[Callable[[Sequence[ScoredQuestion]], Any], str, str]] = {
+CheckResult = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+"""The result of a check as JSON values; None where there is nothing to compare."""
+_CHECKS: Mapping[Check, tuple[Callable[[Sequence[ScoredQuestion]], CheckResult], str, str]] = {
     "histogram": (histogram, "scores", ""),
     "positions": (position_means, "mean score by position", ""),
     "flips": (order_flips, "flips when reordered",
@@ -262,14 +280,14 @@ _CHECKS: Mapping[Check, tuple[Callable[[Sequence[ScoredQuestion]], Any], str, st
 """The function of each check, and the heading and words of its result."""
 
 
-def checked(scored: Sequence[ScoredQuestion], checks: Iterable[Check]) -> dict[str, Any]:
+def checked(scored: Sequence[ScoredQuestion], checks: Iterable[Check]) -> dict[str, object]:
     """Return what an audit says of the scores of the questions whose replies could be read."""
     return {check: _CHECKS[check][0](scored) for check in checks}
 
 
 def merge_audits(
-    audits: Sequence[Mapping[str, Any]], by_model: Sequence[Sequence[Sequence[float]]] = ()
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+    audits: Sequence[AuditRecord], by_model: Sequence[Sequence[Sequence[float]]] = ()
+) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the audits of a panel as one entry of a score table's details, with rows to print.
 
     Args:
@@ -282,7 +300,7 @@ def merge_audits(
     """
     rows = [row for audit in audits for row in _rows(audit)]
     notes = [note for audit in audits for note in _notes(audit)]
-    entry: dict[str, Any] = {"members": [dict(audit) for audit in audits], "rows": rows}
+    entry: dict[str, object] = {"members": [dict(audit) for audit in audits], "rows": rows}
     if shared := _answered_for_several(audits):
         why = f"not measured: {shared} answered for several of its models"
         rows.append({"model": "panel", "what": "Krippendorff's α", "value": why})
@@ -295,7 +313,7 @@ def merge_audits(
     return entry, tuple(notes)
 
 
-def _answered_for_several(audits: Sequence[Mapping[str, Any]]) -> str:
+def _answered_for_several(audits: Sequence[AuditRecord]) -> str:
     """Return the name of a model that answered for two members of a panel; empty if none did."""
     for one, other in permutations(audits, 2):
         names = (other["model"], *other.get("answered_by", ()))
@@ -305,7 +323,9 @@ def _answered_for_several(audits: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
-def panel_agreement(by_model: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any] | None:
+def panel_agreement(
+    by_model: Sequence[Sequence[Sequence[float]]],
+) -> dict[str, float | None] | None:
     """Return the agreement of a panel's models on the corrections of all sets.
 
     Args:
@@ -326,26 +346,16 @@ def panel_agreement(by_model: Sequence[Sequence[Sequence[float]]]) -> dict[str, 
     }
 
 
-def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
+def _notes(audit: AuditRecord) -> Iterator[str]:
     """Yield notes for the user on a model's run, from its store to its preferences."""
-    name, store, missing = audit["model"], audit["store"], audit["missing"]
+    name, missing = audit["model"], audit["missing"]
     for other, count in audit.get("answered_by", {}).items():
         yield (
             f"{name}: according to the server, {visible(other)} wrote {count} of "
             f"{audit['replies']} replies; name the model that the server has, or check the server"
         )
     # Repairs on the disk come first: they determine which replies the rest is about.
-    if store["cut"]:
-        yield (
-            f"{store['file']}: an interrupted run left {store['cut']} damaged bytes at its end; "
-            "they were cut off, and the rest was kept"
-        )
-    if aside := store.get("set_aside"):
-        yield (
-            f"{store['file']}: {len(aside)} stored replies cannot be read (lines "
-            f"{_lines(aside)}); they were set aside in {Path(store['file']).with_suffix(ASIDE)} "
-            "and asked again"
-        )
+    yield from _store_notes(audit["store"])
     if unread := [entry for entry in missing if entry["kind"] != TOO_LONG]:
         yield (
             f"{name}: {len(unread)} verdicts are missing after all retries (lines "
@@ -370,7 +380,22 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
+def _store_notes(store: Mapping[str, Any]) -> Iterator[str]:
+    """Yield notes on repairs of the store."""
+    if store["cut"]:
+        yield (
+            f"{store['file']}: an interrupted run left {store['cut']} damaged bytes at its end; "
+            "they were cut off, and the rest was kept"
+        )
+    if aside := store.get("set_aside"):
+        yield (
+            f"{store['file']}: {len(aside)} stored replies cannot be read (lines "
+            f"{_lines(aside)}); they were set aside in {Path(store['file']).with_suffix(ASIDE)} "
+            "and asked again"
+        )
+
+
+def _settings_notes(audit: AuditRecord) -> Iterator[str]:
     """Yield a note on settings without effect, and one on thoughts without an answer."""
     name, settings = audit["model"], audit.get("settings", {})
     who = "vLLM" if audit["backend"] == "vllm" else "the server"
@@ -409,7 +434,7 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _faults(missing: Iterable[Mapping[str, Any]]) -> str:
+def _faults(missing: Iterable[Mapping[str, str]]) -> str:
     """Return what is wrong with replies that cannot be read, and how often, the commonest first."""
     # The other kinds' details quote the replies, which may quote learners.
     counts = Counter(
@@ -419,7 +444,7 @@ def _faults(missing: Iterable[Mapping[str, Any]]) -> str:
     return "; ".join(f"{fault} ({count})" for fault, count in counts.most_common())
 
 
-def _more_room(missing: Sequence[Mapping[str, Any]]) -> str:
+def _more_room(missing: Sequence[Mapping[str, str]]) -> str:
     """Return how replies get more room, if any was cut off; empty otherwise."""
     if not {entry["detail"] for entry in missing} & {CAP_REACHED, UNENDED.detail}:
         return ""
@@ -431,17 +456,17 @@ def _lines(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
 
 
-def _said(check: Check, found: Any) -> str:
+def _said(check: Check, found: CheckResult) -> str:
     """Return the result of a check in words."""
-    if check == "histogram":
+    if check == "histogram" and isinstance(found, Mapping):
         return "  ".join(f"{score}: {count}" for score, count in found.items())
-    if check == "positions":
+    if isinstance(found, Sequence):
         return "  ".join(f"{row['position']}: {row['mean']:.2f}" for row in found)
     # What one order or one repetition cannot show is reported as not measured, never as zero.
     return _CHECKS[check][2].format_map(found) if found else "not measured (one only)"
 
 
-def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
+def _rows(audit: AuditRecord) -> list[dict[str, str]]:
     requests, tokens, cost = audit["requests"], audit["tokens"], audit["cost"]
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
     others = audit.get("answered_by", {}).items()

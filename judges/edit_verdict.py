@@ -31,7 +31,9 @@ from gecjury.stats.counts import ratio
 
 
 @dataclass(frozen=True)
-class EditVerdict(Weighs, TakesCriterion, ShowsExamples, Judge[list[float], EditCase], Sums):
+class EditVerdict(
+    Weighs, TakesCriterion, ShowsExamples[EditCase], Judge[list[float], EditCase], Sums
+):
     """Share of a correction's edits that a model considers valid, 0 to 1, higher is better.
 
     The question is that of SEEDA's edit-based annotation (Kobayashi et al. 2024, section 3.2), so

@@ -30,8 +30,8 @@ from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.leakage import corpus_texts
 from gecjury.judges.asker import Asker
 from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Model
 from gecjury.judges.audit import Check, ScoredQuestion, audit_of, checked, merge_audits
+from gecjury.judges.exchange import Model
 from gecjury.judges.options import ShowsExamples, TakesCriterion
 from gecjury.judges.own_wording import keep_own, read_own
 from gecjury.judges.posing import Sheet, example_turns, pose
@@ -152,13 +152,24 @@ class Judge(Asker, Generic[T, ItemT]):
         if not items:
             return []
         wording = self.wording(language)
-        turns = example_turns(self, model, wording, language, runtime)
+        turns = example_turns(self, model, self._shown(wording, language, runtime))
         return [
             question
             for number, item in enumerate(items)
             for sheet in self.sheets(item, wording)
             for question in pose(self, model, wording, sheet, number, turns)
         ]
+
+    def _shown(
+        self, wording: Prompt, language: Language, runtime: Runtime
+    ) -> Iterable[tuple[Sheet[T], Sequence[float], str]]:
+        """Yield the sheet of each example, the scores of its corrections, and a reason."""
+        if not isinstance(self, ShowsExamples) or (examples := self.shown_examples) is None:
+            return
+        corpus = self.read(examples.corpus(language))
+        for item, scores, reason in self.example_items(examples, corpus, runtime):
+            # The first of several orders: which correction of a pair comes first is quasi-random.
+            yield next(iter(self.sheets(item, wording))), scores, reason
 
     def check(self, corpus: Corpus) -> None:
         """Refuse what `Scorer.check` does, a judge without a model, and examples of the corpus."""

@@ -55,7 +55,11 @@ _MOST_ORDERS = {"listwise": 1_000, "pointwise": 1, "pairwise": 2}
 
 @dataclass(frozen=True)
 class GroupJudge(
-    Weighs, TakesCriterion, ShowsExamples, Judge[list[float], CandidateSet], GroupScorer
+    Weighs,
+    TakesCriterion,
+    ShowsExamples[CandidateSet],
+    Judge[list[float], CandidateSet],
+    GroupScorer,
 ):
     """A judge of the corrections of a source side by side.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Generic, Literal, TypeVar
 
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.judges.own_wording import Examples, VerdictColumn, read_criterion, read_examples
 from gecjury.prompts import CRITERIA, Prompt
+
+ItemT_co = TypeVar("ItemT_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Weighs:
         return self.scoring == "expected"
 
     def scores_of(
-        self, answers: Sequence[list[float]], items: Sequence[Any], runtime: Runtime
+        self, answers: Sequence[list[float]], items: Sequence[object], runtime: Runtime
     ) -> Sequence[Sequence[float]]:
         """Return the answers."""
         return answers
@@ -56,7 +58,7 @@ class TakesCriterion:
 
 
 @dataclass(frozen=True)
-class ShowsExamples(ABC):
+class ShowsExamples(ABC, Generic[ItemT_co]):
     """A task with answers that a user can give as examples, and that a model can give reasons for.
 
     Attributes:
@@ -75,7 +77,7 @@ class ShowsExamples(ABC):
     @abstractmethod
     def example_items(
         self, examples: Examples, corpus: Corpus, runtime: Runtime
-    ) -> Iterable[tuple[Any, Sequence[float], str]]:
+    ) -> Iterable[tuple[ItemT_co, Sequence[float], str]]:
         """Return examples as items of the judge, each with a score per correction and a reason.
 
         Args:

@@ -54,45 +54,20 @@ def read_own(path: str, ours: frozenset[str], judge: str, added: Prompt | None) 
         path: path of the file; or `short-grade`, a packaged prompt.
         ours: placeholders of the built-in prompt.
         judge: name of the judge with its protocol, for errors.
-        added: the sentence of a criterion, for which the prompt must have a place.
 
     Raises:
         InputError: the file cannot be read, has no valid head, or has other placeholders; names
             the line and the remedy.
-        OptionError: it has no place for the criterion.
+        OptionError: it has no place for the added sentence of a criterion.
     """
     may = {"criterion", "language"} | ({"subject"} & ours)
     needs = ours - may
-    if path == SHORT:
-        text = prompt_text(SHORT)
-    else:
-        text = read_text(path, most=_MOST_BYTES).replace("\r\n", "\n")
+    text = prompt_text(SHORT) if path == SHORT else read_text(path, most=_MOST_BYTES)
+    text = text.replace("\r\n", "\n")
     remedy = f"start from `gecjury judgments prompt {judge}`"
-    top, line_of_dashes, _ = text.partition("\n---\n")
-    if not line_of_dashes:
-        raise InputError(
-            f"{path}, line 1: no head; expected name, version and placeholders, then a line ---: "
-            f"{remedy}"
-        )
-    for number, line in enumerate(top.split("\n"), 1):
-        if not re.match(r"[a-z_]+:", line):
-            raise InputError(
-                f"{path}, line {number}: {line!r:.60} in the head; expected `key: value`: {remedy}"
-            )
-    prompt = parse("", 0, text)
-    name, version = (prompt.head.get(key, "").strip() for key in ("name", "version"))
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"{path}: the name in its head is {name!r:.60}; expected up to 60 letters, digits, "
-            "dots and hyphens, e.g. name: mine"
-        )
-    if not re.fullmatch(r"[1-9][0-9]{0,5}", version):
-        raise InputError(
-            f"{path}: the version in its head is {version!r:.60}; expected a whole number from 1, "
-            "e.g. version: 1"
-        )
+    prompt = _with_head(path, text, remedy)
     expected = f"{judge} needs {_braced(needs)} and may have {_braced(may)}: {remedy}"
-    first_line = top.count("\n") + 3
+    first_line = text.partition("\n---\n")[0].count("\n") + 3
     for number, line in enumerate(text.split("\n")[first_line - 1 :], first_line):
         if strange := [word for word in placeholders_of(line) if word not in {*needs, *may}]:
             raise InputError(
@@ -110,7 +85,35 @@ def read_own(path: str, ours: frozenset[str], judge: str, added: Prompt | None) 
             f"{judge}: {path} has no place for a criterion; put {{{{criterion}}}} on its own line "
             "and criterion in its head, or leave the option out"
         )
-    return replace(parse(name, int(version), text), added=added)
+    return replace(prompt, added=added)
+
+
+def _with_head(path: str, text: str, remedy: str) -> Prompt:
+    """Return a prompt with the name and version in its head."""
+    top, line_of_dashes, _ = text.partition("\n---\n")
+    if not line_of_dashes:
+        raise InputError(
+            f"{path}, line 1: no head; expected name, version and placeholders, then a line ---: "
+            f"{remedy}"
+        )
+    for number, line in enumerate(top.split("\n"), 1):
+        if not re.match(r"[a-z_]+:", line):
+            raise InputError(
+                f"{path}, line {number}: {line!r:.60} in the head; expected `key: value`: {remedy}"
+            )
+    head = parse("", 0, text).head
+    name, version = (head.get(key, "").strip() for key in ("name", "version"))
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{path}: the name in its head is {name!r:.60}; expected up to 60 letters, digits, "
+            "dots and hyphens, e.g. name: mine"
+        )
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", version):
+        raise InputError(
+            f"{path}: the version in its head is {version!r:.60}; expected a whole number from 1, "
+            "e.g. version: 1"
+        )
+    return parse(name, int(version), text)
 
 
 def keep_own(path: str, folder: Path) -> None:

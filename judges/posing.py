@@ -5,24 +5,19 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from gecjury.core.addresses import public_address
 from gecjury.core.errors import OptionError
-from gecjury.core.runtime import Runtime
-from gecjury.corpus.languages.language import Language
+from gecjury.judges.asker import Asker
 from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Message, Model, Rendered, Reply, Request
-from gecjury.judges.asking.models import capabilities, effort_fault, reasoning_range
+from gecjury.judges.exchange import Message, Model, Rendered, Request, Sampling
+from gecjury.judges.models import capabilities, effort_fault, reasoning_range
 from gecjury.judges.options import ShowsExamples
 from gecjury.judges.replies.forms import TOP_TOKENS, AnswerForm, ScoreForm
 from gecjury.judges.showing import Context, nonce, one_line
 from gecjury.prompts import Prompt
-
-if TYPE_CHECKING:
-    from gecjury.judges.asker import Asker
-    from gecjury.judges.judge import Judge
 
 T = TypeVar("T")
 
@@ -46,7 +41,7 @@ class Sheet(NamedTuple, Generic[T]):
 
 
 def pose(
-    judge: Judge[T, Any],
+    judge: Asker,
     model: Model,
     wording: Prompt,
     sheet: Sheet[T],
@@ -67,9 +62,7 @@ def pose(
     expect = sys.intern(_written(form.typical, structured))
     messages = Rendered(sheet.render, turns)
     base_url, prompt = sys.intern(public_address(model.base_url)), sys.intern(wording.id)
-    read: Callable[[Reply], Any] = form.read_plain
-    if judge.weighted and isinstance(form, ScoreForm):
-        read = form.read_expected
+    read = form.reader(weighted=judge.weighted)
     return [
         Question(
             Request(
@@ -93,17 +86,16 @@ def pose(
 
 
 def example_turns(
-    judge: Judge[Any, Any], model: Model, wording: Prompt, language: Language, runtime: Runtime
+    judge: Asker, model: Model, shown: Iterable[tuple[Sheet[T], Sequence[float], str]]
 ) -> tuple[Message, ...]:
-    """Return the examples as turns of the conversation, which all questions begin with."""
-    if not isinstance(judge, ShowsExamples) or (examples := judge.shown_examples) is None:
-        return ()
+    """Return examples as turns of the conversation, which all questions begin with.
+
+    Args:
+        shown: the sheet of each example, the scores of its corrections, and a reason.
+    """
     structured = _asks_schema(judge, model)
     turns: list[Message] = []
-    corpus = judge.read(examples.corpus(language))
-    for item, scores, reason in judge.example_items(examples, corpus, runtime):
-        # The first of several orders: which correction of a pair comes first is quasi-random.
-        sheet = next(iter(judge.sheets(item, wording)))
+    for sheet, scores, reason in shown:
         form = _reasoned(judge, sheet)
         assert isinstance(form, ScoreForm)  # tasks with examples have no others
         answer = form.answer([scores[index] for index in sheet.texts], reason)
@@ -112,7 +104,7 @@ def example_turns(
     return tuple(turns)
 
 
-def _reasoned(judge: Judge[T, Any], sheet: Sheet[T]) -> AnswerForm[T]:
+def _reasoned(judge: Asker, sheet: Sheet[T]) -> AnswerForm[T]:
     """Return the form of a sheet's answer, with a reason if the judge asks for one."""
     reasoned = isinstance(judge, ShowsExamples) and judge.reason
     return sheet.form.with_reason() if reasoned else sheet.form
@@ -133,14 +125,14 @@ def _reasons(judge: Asker) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def _sampling(judge: Asker, model: Model, characters: int, repeat: int) -> Mapping[str, Any]:
+def _sampling(judge: Asker, model: Model, characters: int, repeat: int) -> Sampling:
     """Return the settings of a question whose answer has up to so many characters."""
     if fault := effort_fault(model):
         raise OptionError(f"{judge.name}: effort={judge.effort}: {fault}")
     able = capabilities(model)
     # A token has at least one character, so any tokenizer has room for a compact answer.
     cap = characters + characters // 2 + 32 + reasoning_range(model, thinking=judge.thinking)[1]
-    sampling: dict[str, Any] = {"max_tokens": judge.max_tokens or cap}
+    sampling: dict[str, float | str] = {"max_tokens": judge.max_tokens or cap}
     if able.sampling:
         sampling |= {"temperature": judge.temperature, "seed": judge.seed + repeat}
     if able.effort:
@@ -158,7 +150,7 @@ def _sampling(judge: Asker, model: Model, characters: int, repeat: int) -> Mappi
     return sampling
 
 
-def _written(answer: Mapping[str, Any], structured: bool) -> str:
+def _written(answer: Mapping[str, object], structured: bool) -> str:
     """Return an answer as a model writes it: compact with a schema, else a code block."""
     if structured:
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))

@@ -18,11 +18,12 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.languages.language import Language
-from gecjury.judges.asking.exchange import Message, Model
-from gecjury.judges.asking.items import judged_items
+from gecjury.judges.asking.items import JudgedItem, judged_items
+from gecjury.judges.exchange import Message, Model
 from gecjury.judges.llm import GroupJudge
 from gecjury.judges.replies.forms import CHOICE
 from gecjury.judges.showing import CandidateSet, one_line
+from gecjury.prompts import Prompt
 
 LOWEST, HIGHEST = 1.0, 5.0
 """The scale of a judge's scores."""
@@ -43,6 +44,22 @@ def on_scale(value: float, low: float, high: float) -> float:
     return LOWEST + (HIGHEST - LOWEST) * (value - low) / (high - low)
 
 
+def _comparisons(benchmark: Benchmark) -> Iterator[tuple[tuple[int, str], float]]:
+    """Yield line and text of both corrections of every comparison, with 1, 0, or .5 for a tie."""
+    systems = benchmark.corpus.systems
+    for item in benchmark.rankings.get(benchmark.view, ()):
+        texts = []
+        for group in item.groups:
+            named = [systems[name] for name in group if name in systems]
+            texts.append(named[0].lines[item.sentence] if named else "")
+        shown = [(text, rank) for text, rank in zip(texts, item.ranks, strict=True) if text]
+        for (first, one), (second, two) in combinations(shown, 2):
+            # A lower rank is better.
+            win = float(0.5 + 0.5 * np.sign(two - one))
+            yield (item.sentence, first), win
+            yield (item.sentence, second), 1 - win
+
+
 def rated_in_benchmark(benchmark: Benchmark) -> Iterator[Rated]:
     """Yield the corrections that people rated or ranked, each once.
 
@@ -61,17 +78,8 @@ def rated_in_benchmark(benchmark: Benchmark) -> Iterator[Rated]:
                 if not math.isnan(value) and text.strip():
                     values[line, text].append(value)
     else:
-        for item in benchmark.rankings.get(benchmark.view, ()):
-            texts = []
-            for group in item.groups:
-                named = [corpus.systems[name] for name in group if name in corpus.systems]
-                texts.append(named[0].lines[item.sentence] if named else "")
-            shown = [(text, rank) for text, rank in zip(texts, item.ranks, strict=True) if text]
-            for (first, one), (second, two) in combinations(shown, 2):
-                # A lower rank is better.
-                win = 0.5 + 0.5 * np.sign(two - one)
-                values[item.sentence, first].append(float(win))
-                values[item.sentence, second].append(float(1 - win))
+        for place, win in _comparisons(benchmark):
+            values[place].append(win)
     if not values:
         raise InputError(
             f"{benchmark.name}: has neither ratings nor rankings of corrections, which teaching a "
@@ -83,6 +91,20 @@ def rated_in_benchmark(benchmark: Benchmark) -> Iterator[Rated]:
     _refuse_equal(benchmark.name, means.values())
     for (line, text), mean in means.items():
         yield corpus.sources[line], text, on_scale(mean, low, high)
+
+
+def _refuse_other_prompt(path: Path, item: JudgedItem, taught: Prompt) -> None:
+    """Refuse replies to a prompt with edits, or with another criterion."""
+    criterion = taught.added.text.strip() if taught.added else ""
+    edits_shown = item.shown != item.corrections
+    if item.criterion.strip() != criterion or edits_shown:
+        theirs = item.criterion.strip() or "no criterion"
+        raise InputError(
+            f"{path}, line {item.line}: replies to another prompt ({item.prompt}, "
+            f"{'edits shown, ' if edits_shown else ''}{theirs[:80]!r}) than the one the judge "
+            f"is taught ({taught.id}); teach with the criterion of that prompt "
+            "(--criterion), or name another store"
+        )
 
 
 def rated_in_store(path: Path, judge: GroupJudge) -> Iterator[Rated]:
@@ -99,25 +121,16 @@ def rated_in_store(path: Path, judge: GroupJudge) -> Iterator[Rated]:
         InputError: the store contains verdicts on edits, or its criterion is not that of the judge;
             see also `gecjury.judges.asking.items.judged_items`.
     """
-    added = judge.wording().added
-    criterion = added.text.strip() if added else ""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     pairs = False
-    for item in judged_items(path, [judge.wording()]):
+    taught = judge.wording()
+    for item in judged_items(path, [taught]):
         if item.protocol == "edit-verdict":
             raise InputError(
                 f"{path}, line {item.line}: verdicts on single edits; a judge is taught with "
                 "scores of corrections: name a store of llm-s"
             )
-        edits_shown = item.shown != item.corrections
-        if item.criterion.strip() != criterion or edits_shown:
-            theirs = item.criterion.strip() or "no criterion"
-            raise InputError(
-                f"{path}, line {item.line}: replies to another prompt ({item.prompt}, "
-                f"{'edits shown, ' if edits_shown else ''}{theirs[:80]!r}) than the one the judge "
-                f"is taught ({judge.wording().id}); teach with the criterion of that prompt "
-                "(--criterion), or name another store"
-            )
+        _refuse_other_prompt(path, item, taught)
         pairs |= item.protocol == "pairwise"
         for text, score in zip(item.corrections, item.scores, strict=True):
             values[item.source, text].append(score)

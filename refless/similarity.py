@@ -8,7 +8,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nltk.stem.porter import PorterStemmer
 
 _NO_BLANKS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]"
@@ -189,7 +192,7 @@ def porter_stem(word: str) -> str:
 
 
 @cache
-def _stemmer() -> Any:
+def _stemmer() -> PorterStemmer:
     # Snowball's `porter` loads faster but undoubles fewer letters than Porter's paper, so that
     # misspelt words (`followwing`, `shokked`) get other stems.
     from nltk.stem.porter import PorterStemmer

@@ -29,7 +29,7 @@ DATA = (
     "gecjury/benchmarks/manifest.tsv",
     "gecjury/benchmarks/sample/outputs/careful.txt",
     "gecjury/extraction/tagger/model/tok2vec/model",
-    "gecjury/judges/asking/models.json",
+    "gecjury/judges/models.json",
     "gecjury/prompts/pairwise.v1.txt",
     "gecjury/py.typed",
     "gecjury/report/citations.bib",

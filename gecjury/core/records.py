@@ -25,8 +25,8 @@ def from_record(kind: type[_T], value: object, where: str = "") -> _T:
     Args:
         kind: a dataclass, or a type that its fields may have: `str`, `int`, `float`, `bool`,
             `None`, `Path`, `object`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a
-            list), a `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are
-            ignored; fields with a default may be missing.
+            list), a `Mapping` or `dict` with string keys, or a dataclass. Keys that a dataclass
+            lacks are ignored; fields with a default may be missing.
         value: from `json.loads`.
         where: the path to the value inside its document, for messages.
 
@@ -73,7 +73,7 @@ def _read(kind: object, value: object, where: str) -> Any:
             if len(kinds) == len(value):
                 items = [_read(kinds[n], v, f"{where}[{n}]") for n, v in enumerate(value)]
                 return tuple(items) if origin is tuple else items
-    elif origin is Mapping:
+    elif origin in (Mapping, dict):
         if isinstance(value, dict):
             return {key: _read(inner[1], v, _below(where, key)) for key, v in value.items()}
     elif kind is float:
@@ -136,7 +136,7 @@ def _named(kind: Any) -> str:
         return f"a list of {len(inner)}"
     if origin in (tuple, Sequence):
         return "a list"
-    if origin is Mapping or is_dataclass(kind):
+    if origin in (Mapping, dict) or is_dataclass(kind):
         return "an object"
     return _NAMES.get(kind, str(kind))
 

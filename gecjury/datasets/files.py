@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gecjury.core.durable import full_disk, unwritable
 from gecjury.core.errors import InputError, nearest
@@ -19,6 +19,9 @@ from gecjury.core.textfiles import parse_json
 from gecjury.corpus.files.hub import datasets_package, hub_dataset
 from gecjury.corpus.files.rows import parquet_batch
 from gecjury.datasets.shards import InputFile
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 CONVERTED = ".rows"
 """Folder of rows that were converted for reading; removed when the run ends."""
@@ -179,7 +182,7 @@ def _ends(path: str, size: int) -> str:
     return digest.hexdigest()[:16]
 
 
-def open_rows(path: str, folder: str) -> Any:
+def open_rows(path: str, folder: str) -> Dataset:
     """Return the rows of a file as a dataset of the package `datasets`, which stays on disk.
 
     Args:

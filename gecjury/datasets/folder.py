@@ -14,11 +14,7 @@ from gecjury.core.durable import lock, refuse_linked_folders, unwritable
 from gecjury.core.errors import OutputError
 from gecjury.core.records import read_record
 from gecjury.datasets.files import CONVERTED
-from gecjury.datasets.output import (
-    UNFINISHED,
-    side_path,
-    written,
-)
+from gecjury.datasets.output import UNFINISHED, side_path, written
 from gecjury.datasets.shards import Shard, ShardJob
 from gecjury.scoring.result_folder import RESULTS, SIDES, Results, refuse_pipes
 from gecjury.scoring.signature import Signature

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from types import ModuleType
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from gecjury.core.records import from_record
 from gecjury.corpus.files.rows import pyarrow
 from gecjury.datasets.shards import Shard, ShardJob, ShardSummary
 from gecjury.scoring.result_folder import SIDES
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from pyarrow import Array
 
 UNFINISHED = ".unfinished"
 """Folder of files that are being written; files that a killed run leaves there are deleted."""
@@ -80,7 +85,7 @@ def write_part(
         parquet.write_table(table, file, compression="zstd")
 
 
-def _numbers(arrow: Any, column: FloatArray) -> Any:
+def _numbers(arrow: ModuleType, column: FloatArray) -> Array:
     """Return numbers as an Arrow array, NaN as null.
 
     `arrow.array` would import pandas if that is installed.
@@ -118,7 +123,7 @@ def damaged_part(path: Path, error: BaseException) -> InputError:
     )
 
 
-def write_kept(job: ShardJob, shard: Shard, kept: Any) -> None:
+def write_kept(job: ShardJob, shard: Shard, kept: Dataset) -> None:
     """Write the rows of a dataset that fulfil the condition as Parquet."""
     import pyarrow.parquet as parquet
 

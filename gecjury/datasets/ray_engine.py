@@ -19,10 +19,12 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from gecjury.core import errors
@@ -41,6 +43,11 @@ from gecjury.core.runtime import silenced
 from gecjury.datasets.engines import workers_died
 from gecjury.datasets.output import UNFINISHED
 from gecjury.datasets.shards import Shard, ShardJob, ShardSummary
+
+if TYPE_CHECKING:
+    from ray import RayContext
+
+    from gecjury.datasets.work import Worker
 
 _PATIENCE = 5.0
 """Seconds that a cluster has to accept a connection."""
@@ -74,10 +81,10 @@ _QUIET = {
 class ShardActor:
     """A Ray actor with one worker; it gets shards and returns answers as JSON."""
 
-    def __init__(self, job: Mapping[str, Any], mark: str, home: str) -> None:
-        self._worker: Any = None
+    def __init__(self, job: Mapping[str, object], mark: str, home: str) -> None:
         self._failure = ""
         self._job: ShardJob
+        self._finish: Callable[[Shard], ShardSummary]
         # With `python -m gecjury` Ray takes the package's folder for that of a script and puts it
         # first, so that `import datasets` would find `gecjury.datasets`.
         package = Path(errors.__file__).resolve().parents[1]
@@ -89,18 +96,18 @@ class ShardActor:
             self._job = from_record(ShardJob, job)
             _see(self._job.folder, mark)
 
-            self._worker = self.load(self._job)
+            self._finish = self.load(self._job).finish
             gc.freeze()  # what is loaded stays, so the garbage collector need not search it
         except Exception as error:  # returned as the first answer: Ray would retry forever
             self._failure = json.dumps(failure(error))
 
-    def load(self, job: ShardJob) -> Any:
+    def load(self, job: ShardJob) -> Worker:
         """Create the worker, once."""
         from gecjury.datasets.work import Worker
 
         return Worker(job)
 
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
+    def __call__(self, batch: Mapping[str, Iterable[object]]) -> dict[str, list[str]]:
         """Return the answers to shards, both as JSON; errors are answers, too."""
         return {"answer": [self._answer(str(text)) for text in batch["shard"]]}
 
@@ -110,7 +117,7 @@ class ShardActor:
         try:
             shard = from_record(Shard, json.loads(text))
             with _tried(self._job, shard):
-                summary: ShardSummary = self._worker.finish(shard)
+                summary = self._finish(shard)
         except Exception as error:
             return json.dumps(failure(error))
         return json.dumps({"answer": asdict(summary)})
@@ -196,7 +203,7 @@ class RayEngine:
 
     def _stream(
         self,
-        ray: Any,
+        ray: ModuleType,
         answers: Iterator[str],
         shards: Sequence[Shard],
         done: Callable[[ShardSummary], None],
@@ -252,7 +259,7 @@ class RayEngine:
                 yield str(row["answer"])
 
     @contextlib.contextmanager
-    def _cluster(self, ray: Any) -> Iterator[None]:
+    def _cluster(self, ray: ModuleType) -> Iterator[None]:
         """Connect to a cluster or start one; disconnect or stop it at the end in any case."""
         if ray.is_initialized():
             # An existing session of the calling program is used, and is not ended.
@@ -284,14 +291,14 @@ class RayEngine:
         finally:
             ray.shutdown()
 
-    def _connect(self, ray: Any) -> Any:
+    def _connect(self, ray: ModuleType) -> RayContext:
         """Connect to Ray and return its context."""
         import logging
 
         # Workers without GPUs must not see any: all would load their models onto the first one.
         env = {"PYTHONSAFEPATH": "1"} | ({} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""})
-        local: dict[str, Any] = {}
-        runtime: dict[str, Any] = {"env_vars": env}
+        local: dict[str, object] = {}
+        runtime: dict[str, object] = {"env_vars": env}
         if self.address == "local":
             env |= child_environment()
             local = {
@@ -334,7 +341,7 @@ class RayEngine:
             "Ray looks for it (`ray get-auth-token`)"
         )
 
-    def _pool_size(self, ray: Any, shards: int) -> int:
+    def _pool_size(self, ray: ModuleType, shards: int) -> int:
         """Return the number of actors: as set, or as many as fit; at most one per shard."""
         # Per node, since a worker cannot use two halves of a GPU on two nodes.
         nodes = [node["Resources"] for node in ray.nodes() if node.get("Alive")]
@@ -430,14 +437,14 @@ def _watched(address: str, tell: Callable[[str], None]) -> Iterator[None]:
         ended.set()
 
 
-def _import_ray() -> Any:
+def _import_ray() -> ModuleType:
     import warnings
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Ray's warnings about itself
-            import ray
-            import ray.data
+            ray = import_module("ray")
+            import_module("ray.data")
     except ImportError as error:
         raise MissingExtraError(
             f"--engine ray needs Ray ({error}): {install_hint('ray')}"
@@ -463,7 +470,7 @@ def _places(node: Mapping[str, float], cpus: float, gpus: float) -> int:
 
 
 @contextlib.contextmanager
-def _quiet_data() -> Iterator[Any]:
+def _quiet_data() -> Iterator[ModuleType]:
     """Yield Ray Data without its progress bars and messages; restore its settings afterwards."""
     import logging
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from gecjury.corpus.files.forms import listed_texts
 from gecjury.corpus.references import has_mark, meant_reference
 from gecjury.datasets.files import open_rows, unchanged
 from gecjury.datasets.shards import InputFile, Shard, ShardJob
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from pyarrow import DataType, Schema
 
 BATCH_ROWS = 4_096
 """Maximum number of rows that are scored at once."""
@@ -72,7 +76,7 @@ class RowReader:
 
     def __init__(self, job: ShardJob) -> None:
         self._job = job
-        self._open: tuple[int, Any] | None = None
+        self._open: tuple[int, Dataset] | None = None
 
     def batches(self, shard: Shard) -> Iterator[Batch]:
         """Yield the rows of a shard.
@@ -92,11 +96,11 @@ class RowReader:
                 ) from None
             yield _batch(self._job, file, start, cells)
 
-    def kept(self, shard: Shard, places: Sequence[int]) -> Any:
+    def kept(self, shard: Shard, places: Sequence[int]) -> Dataset:
         """Return some rows of a shard with all their columns."""
         return self._rows(shard.file).select(places)
 
-    def _rows(self, number: int) -> Any:
+    def _rows(self, number: int) -> Dataset:
         file = self._job.files[number]
         if self._open is None or self._open[0] != number:
             unchanged(file)
@@ -106,17 +110,17 @@ class RowReader:
         return self._open[1]
 
 
-def _check_types(file: InputFile, job: ShardJob, schema: Any) -> None:
+def _check_types(file: InputFile, job: ShardJob, schema: Schema) -> None:
     """Refuse columns of the wrong type; columns missing in all files were reported before."""
     from pyarrow import types
 
-    def is_text(kind: Any) -> bool:
+    def is_text(kind: DataType) -> bool:
         if types.is_dictionary(kind):
             kind = kind.value_type
         texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
         return any(check(kind) for check in texts)
 
-    def is_list(kind: Any) -> bool:
+    def is_list(kind: DataType) -> bool:
         lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
         return any(check(kind) for check in lists) and is_text(kind.value_type)
 
@@ -198,7 +202,7 @@ def _wrong(value: object, column: str) -> str:
 
 
 def _references(
-    value: Any, column: str, source: str, row: int, bad: dict[int, str]
+    value: object, column: str, source: str, row: int, bad: dict[int, str]
 ) -> tuple[str, ...]:
     """Return the references of a row; if they cannot be used, none, and the reason in `bad`.
 
@@ -211,16 +215,16 @@ def _references(
         except InputError as error:
             bad.setdefault(row, f"{column}: {error}")
     if isinstance(value, list):
-        wrong = "" if value else f"{column} is an empty list"
-        for text in value:
+        given, wrong = value, "" if value else f"{column} is an empty list"
+        for text in given:
             odd = "" if text is None or isinstance(text, str) else type(text).__name__
             no_text = f"{column} contains {odd}, not text" if odd else ""
             wrong = wrong or no_text or ("" if text is None else _wrong(text, column))
     elif value is None or isinstance(value, str):
-        value, wrong = [value], _wrong(value, column)
+        given, wrong = [value], _wrong(value, column)
     else:
-        wrong = f"{column} is not a list of texts, but {type(value).__name__}"
-    texts = () if wrong else tuple(t for t in value if meant_reference(t, source) is not None)
+        given, wrong = [], f"{column} is not a list of texts, but {type(value).__name__}"
+    texts = () if wrong else tuple(t for t in given if meant_reference(t, source) is not None)
     if not wrong and not texts:
         wrong = f"{column} contains no reference"
     if wrong:

@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -72,7 +71,7 @@ class DatasetScores:
     done: int = 0
     seconds: float = 0.0
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """Return one record per metric and system, as in the JSON output."""
         return [dict(row) for row in self.results.rows]
 
@@ -325,7 +324,7 @@ def _signature(
     return replace(made, data=data, references=read)
 
 
-def _runtime_record(runtime: Runtime) -> dict[str, Any]:
+def _runtime_record(runtime: Runtime) -> dict[str, object]:
     """Return fields of a runtime as JSON values, without the driver's bars and sums of costs."""
     names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "api_key_env", "batch")
     values = {name: getattr(runtime, name) for name in names}
@@ -408,6 +407,18 @@ def _finish(
         )
 
 
+def _condition_counts(keep: str, summaries: Sequence[ShardSummary]) -> tuple[ConditionCount, ...]:
+    """Return how many rows each part of a condition removed, and how many failed it."""
+    return tuple(
+        ConditionCount(
+            part.text,
+            sum(summary.kept.removed[number] for summary in summaries),
+            sum(summary.kept.failed[number] for summary in summaries),
+        )
+        for number, part in enumerate(parse_condition(keep).parts if keep else ())
+    )
+
+
 def _put_together(
     job: ShardJob,
     scorers: Sequence[Scorer],
@@ -423,7 +434,7 @@ def _put_together(
         for column, reasons in summary.nulls.items():
             nulls.setdefault(column, Counter()).update(reasons)
         notes |= dict.fromkeys(summary.notes)
-    records: list[dict[str, Any]] = []
+    records: list[dict[str, object]] = []
     for scorer, label, signature in zip(scorers, job.labels, job.signatures, strict=True):
         made, why = _corpus_scores(scorer, label, list(job.hypotheses), ordered)
         of_metric = {"metric": label, "family": scorer.family, "signature": str(signature)}
@@ -434,23 +445,13 @@ def _put_together(
     bad_rows = place.gather_bad_rows(job, shards)
     if bad_rows:
         notes[f"{bad_rows} rows lack some or all scores: see bad-rows.jsonl"] = None
-    conditions: tuple[ConditionCount, ...] = ()
-    if job.keep:
-        conditions = tuple(
-            ConditionCount(
-                part.text,
-                sum(summary.kept.removed[number] for summary in ordered),
-                sum(summary.kept.failed[number] for summary in ordered),
-            )
-            for number, part in enumerate(parse_condition(job.keep).parts)
-        )
     return Results(
         rows=tuple(records),
         read=sum(summary.rows for summary in ordered),
         bad=sum(summary.bad for summary in ordered),
         nulls={column: dict(sorted(reasons.items())) for column, reasons in sorted(nulls.items())},
         kept=sum(summary.kept.rows for summary in ordered) if job.keep else None,
-        conditions=conditions,
+        conditions=_condition_counts(job.keep, ordered),
         notes=tuple(notes),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.wording import listed
@@ -104,7 +103,7 @@ class ShardJob(ColumnNames):
     files: tuple[InputFile, ...]
     shard_rows: int
     keep: str = ""
-    runtime: Mapping[str, Any] = field(default_factory=dict)
+    runtime: Mapping[str, object] = field(default_factory=dict)
     language: Language = ENGLISH
 
 
@@ -207,17 +206,23 @@ def columns_among(
     }
     texts = column("references", "references", "reference", needed=references)
     if missing:
-        # All at once, since otherwise every run would report only one.
-        parts = []
-        for role, name in missing:
-            close = nearest(name[:60], columns)
-            parts.append(f"{name!r:.60} ({role}{f'; {close}' if close.startswith('did') else ''})")
-        flags = " ".join(f"--column {role}=NAME" for role, _ in missing)
-        raise InputError(
-            f"{where}: no column {listed(parts)}; its columns are {', '.join(columns)!s:.300}; "
-            f"name {'it' if len(missing) == 1 else 'them'} with {flags}"
-        )
+        raise _no_columns(missing, columns, where)
     return ColumnNames(row, source, hypotheses, texts if references else "")
+
+
+def _no_columns(
+    missing: Sequence[tuple[str, str]], columns: Sequence[str], where: str
+) -> InputError:
+    """Return the error for all missing columns, of which each run would otherwise report one."""
+    parts = []
+    for role, name in missing:
+        close = nearest(name[:60], columns)
+        parts.append(f"{name!r:.60} ({role}{f'; {close}' if close.startswith('did') else ''})")
+    flags = " ".join(f"--column {role}=NAME" for role, _ in missing)
+    return InputError(
+        f"{where}: no column {listed(parts)}; its columns are {', '.join(columns)!s:.300}; "
+        f"name {'it' if len(missing) == 1 else 'them'} with {flags}"
+    )
 
 
 def parse_columns(

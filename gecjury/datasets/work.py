@@ -10,10 +10,10 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class _ShardTally:
 
     ids: list[str] = field(default_factory=list)
     columns: dict[str, list[FloatArray]] = field(default_factory=dict)
-    bad: list[dict[str, Any]] = field(default_factory=list)
+    bad: list[dict[str, object]] = field(default_factory=list)
     bad_rows: int = 0
     nulls: dict[str, Counter[str]] = field(default_factory=dict)
     sums: dict[str, FloatArray] = field(default_factory=dict)
@@ -107,7 +107,6 @@ class Worker:
         """
         start = time.perf_counter()
         conditions = self._condition.parts if self._condition else ()
-        job = self._job
         tally = _ShardTally(removed=[0] * len(conditions), failed=[0] * len(conditions))
         for batch in self._reader.batches(shard):
             self._score(batch, tally)
@@ -129,16 +128,20 @@ class Worker:
         )
         # The part is written last, since it means that the other files of the shard are complete.
         if conditions:
-            write_kept(job, shard, self._reader.kept(shard, tally.kept))
-        bad = side_path(job, shard)
-        bad.unlink(missing_ok=True)
-        if tally.bad:
-            lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in tally.bad)
-            with written(Path(job.folder), bad) as file:
-                file.write("".join(lines).encode("utf-8"))
+            write_kept(self._job, shard, self._reader.kept(shard, tally.kept))
+        self._write_bad(shard, tally.bad)
         whole = {name: np.concatenate(parts) for name, parts in tally.columns.items()}
-        write_part(job, shard, tally.ids, whole, summary)
+        write_part(self._job, shard, tally.ids, whole, summary)
         return replace(summary, seconds=time.perf_counter() - start)
+
+    def _write_bad(self, shard: Shard, records: Sequence[Mapping[str, object]]) -> None:
+        """Write the records of bad rows, if there are any."""
+        path = side_path(self._job, shard)
+        path.unlink(missing_ok=True)
+        if records:
+            lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+            with written(Path(self._job.folder), path) as file:
+                file.write("".join(lines).encode("utf-8"))
 
     def _total(self, label: str, tally: _ShardTally) -> Total:
         """Return the sums of a metric's corpus score, or the reason why there are none."""
@@ -256,11 +259,11 @@ class Worker:
         return (batch.first + np.flatnonzero(left)).tolist()
 
 
-def _answers() -> Callable[[Any], Any]:
+def _answers() -> Callable[[Mapping[str, object]], dict[str, object] | None]:
     """Return a function for the driver's messages: the job gives None, a shard its summary."""
     worker: Worker | None = None
 
-    def answer(question: Any) -> Any:
+    def answer(question: Mapping[str, object]) -> dict[str, object] | None:
         nonlocal worker
         if worker is None:
             worker = Worker(from_record(ShardJob, question))

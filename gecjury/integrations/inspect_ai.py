@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from gecjury.core.errors import InputError, MissingExtraError
 from gecjury.core.runtime import Runtime
@@ -20,8 +20,13 @@ from gecjury.corpus.texts import corpus_of_texts
 from gecjury.integrations.reward import load_for_rows, reward
 from gecjury.scoring.scorer import Scorer
 
+InspectObject: TypeAlias = Any
+"""A scorer, metric, score or state of a task of Inspect, which is not installed where mypy runs."""
 
-def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "auto") -> Any:
+
+def gec_scorer(
+    metric: str = "green", *, source: str = "source", device: str = "auto"
+) -> InspectObject:
     """Return a scorer for `Task(scorer=...)`.
 
     Args:
@@ -51,9 +56,9 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
         with lock:
             return row_score([original], [text], [references])[0]
 
-    @scorer(metrics=[mean(), stderr(), _corpus(named, runtime)], name="gecjury/gec_scorer")  # type: ignore[untyped-decorator]  # Inspect is not installed where mypy runs
-    def build(metric: str, source: str) -> Any:  # noqa: ARG001  # Inspect records it
-        async def score(state: Any, target: Any) -> Any:
+    @scorer(metrics=[mean(), stderr(), _corpus(named, runtime)], name="gecjury/gec_scorer")  # type: ignore[untyped-decorator]
+    def build(metric: str, source: str) -> InspectObject:  # noqa: ARG001  # Inspect records it
+        async def score(state: InspectObject, target: InspectObject) -> InspectObject:
             import anyio.to_thread
 
             sentence = state.metadata.get(source, state.input_text)
@@ -74,13 +79,13 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
     return build(metric=metric, source=source)
 
 
-def _corpus(scorer: Scorer, runtime: Runtime) -> Any:
+def _corpus(scorer: Scorer, runtime: Runtime) -> InspectObject:
     """Return the metric's own score of all samples, computed from the metadata of their scores."""
     from inspect_ai.scorer import metric
 
-    @metric(name="corpus")  # type: ignore[untyped-decorator]  # Inspect is not installed where mypy runs
-    def corpus() -> Any:
-        def total(scores: Sequence[Any]) -> float:
+    @metric(name="corpus")  # type: ignore[untyped-decorator]
+    def corpus() -> InspectObject:
+        def total(scores: Sequence[InspectObject]) -> float:
             scored = [row.score for row in scores if (row.score.metadata or {}).get("source")]
             if not scored:
                 return float("nan")

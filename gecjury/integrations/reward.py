@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
@@ -56,12 +55,12 @@ def reward(
 
     def score(
         sources: Sequence[str] | None = None,
-        hypotheses: Sequence[Any] | None = None,
-        references: Sequence[Any] | None = None,
+        hypotheses: Sequence[object] | None = None,
+        references: Sequence[str | Sequence[str] | None] | None = None,
         *,
-        completions: Sequence[Any] | None = None,
+        completions: Sequence[object] | None = None,
         source: Sequence[str] | None = None,
-        **_columns: Any,
+        **_columns: object,
     ) -> list[float | None]:
         texts = completions if hypotheses is None else hypotheses
         originals = source if sources is None else sources
@@ -79,11 +78,13 @@ def reward(
         # Every sentence of a corpus has as many references: rows of one number are scored together.
         groups: dict[int, list[_RewardRow]] = {}
         for row, text in enumerate(map(_content, texts)):
-            gold = () if golds[row] is None else golds[row]
+            gold, given = golds[row], list[str | None]()
             if isinstance(gold, str):
                 listed = listed_texts(gold)
-                gold = [gold] if listed is None else listed
-            versions = [_line(one) for one in gold] if "references" in scorer.needs else []
+                given = [gold] if listed is None else listed
+            elif gold is not None:
+                given = list(gold)
+            versions = [_line(one) for one in given] if "references" in scorer.needs else []
             if text is not None:
                 group = groups.setdefault(len(versions), [])
                 group.append((row, _line(originals[row]), text, versions))
@@ -138,7 +139,7 @@ def load_for_rows(metric: Metric) -> Scorer:
     return scorer
 
 
-def _content(text: Any) -> str | None:
+def _content(text: object) -> str | None:
     """Return a completion as one line: a text, or the last message of a conversation."""
     if isinstance(text, list) and text and isinstance(text[-1], Mapping):
         text = text[-1].get("content")
@@ -147,7 +148,7 @@ def _content(text: Any) -> str | None:
     return None if text is None else _line(text)
 
 
-def _line(text: Any) -> str:
+def _line(text: object) -> str:
     """Return a text with single blanks; a line break in it would start another sentence."""
     if not isinstance(text, str):
         raise InputError(f"{text!r:.40} is not a text")

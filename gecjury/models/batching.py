@@ -7,9 +7,9 @@ larger, which saves such models and accelerators more than padding costs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from gecjury.core.errors import OptionError
@@ -136,10 +136,20 @@ def in_batches(
         fit = cpu_pieces(model, max(lengths, default=0)) / (threads * per_text)
         yield from work_through(plan(lengths, max(1, int(min(most or MOST, fit)))), work, threads)
         return
+    room = rooms.setdefault(model, Room(device))
+    yield from _as_many_as_fit(plan(lengths, most), lengths, work, room)
+
+
+def _as_many_as_fit(
+    batches: Iterable[list[int]],
+    lengths: Sequence[int],
+    work: Callable[[list[int]], _T],
+    room: Room,
+) -> Iterator[tuple[list[int], _T]]:
+    """Process batches on a GPU, in parts where its memory does not hold them whole."""
     import torch
 
-    room = rooms.setdefault(model, Room(device))
-    for batch in plan(lengths, most):
+    for batch in batches:
         while batch:
             longest = lengths[batch[0]]
             part = batch[: room.texts(longest)]
@@ -157,7 +167,7 @@ def in_batches(
             batch = batch[len(part) :]
 
 
-rooms: WeakKeyDictionary[Any, Room] = WeakKeyDictionary()
+rooms: WeakKeyDictionary[Network, Room] = WeakKeyDictionary()
 """Measured memory of a GPU, by loaded model."""
 
 

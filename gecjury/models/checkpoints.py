@@ -20,7 +20,6 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from gecjury.core.errors import (
     DataError,
@@ -31,13 +30,7 @@ from gecjury.core.errors import (
     install_hint,
 )
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import (
-    lies_in,
-    near_folder,
-    read_json,
-    refuse_special_files,
-    user_path,
-)
+from gecjury.core.textfiles import lies_in, near_folder, read_json, refuse_special_files, user_path
 from gecjury.models.foreign import Tokenizer
 
 EMBEDDED = "embedded"
@@ -234,7 +227,7 @@ def _check_growth(file: Path) -> None:
         grown.append((into, growth))
 
 
-def _steps(part: Any) -> Iterator[dict[str, Any]]:
+def _steps(part: object) -> Iterator[dict[str, object]]:
     """Yield the rules of a tokenizer's part in order, also of sequences in sequences."""
     if isinstance(part, dict):
         yield part
@@ -548,7 +541,7 @@ def _hub_cache() -> str:
     return str(constants.HF_HUB_CACHE)
 
 
-def _download(name: str, revision: str | None, packaged: bool, **options: Any) -> Path:
+def _download(name: str, revision: str | None, packaged: bool, **options: object) -> Path:
     """Return the folder of a hub model in the hub's cache; download missing files."""
     try:
         from huggingface_hub import snapshot_download
@@ -614,7 +607,7 @@ def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception
 _SAFE_UNPICKLING = (2, 10)
 
 
-def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
+def state_dict(checkpoint: Checkpoint) -> dict[str, object]:
     """Read the weights of a `.bin` without running code that a pickle may contain.
 
     Raises:
@@ -623,7 +616,7 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
     """
     import torch
 
-    weights: dict[str, Any] = {}
+    weights: dict[str, object] = {}
     for path in checkpoint.weights:
         release = tuple(int(part) for part in torch.__version__.split(".")[:2])
         if release < _SAFE_UNPICKLING:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.models.batching import cpu_threads, in_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
-from gecjury.models.foreign import ModelConfig, Network, Tokenizer
+from gecjury.models.foreign import ModelConfig, Network, Tensor, Tokenizer
 from gecjury.models.networks import (
     check_packages,
     cut_length,
@@ -215,7 +215,7 @@ class Encoder:
         return ids, len(long)
 
     def _ids(self, texts: Sequence[str], cut: bool) -> list[list[int]]:
-        options: dict[str, Any] = {"truncation": True, "max_length": self.limit} if cut else {}
+        options: dict[str, object] = {"truncation": True, "max_length": self.limit} if cut else {}
         encoded = self._tokenizer(
             list(texts),
             add_special_tokens=True,
@@ -328,11 +328,7 @@ class Encoder:
         layers: tuple[int, ...],
         reduce: Callable[[torch.Tensor], torch.Tensor],
     ) -> Iterator[tuple[list[int], Float32Array]]:
-        """Apply `reduce` to the hidden states (batch × length × d) of layers, batch by batch.
-
-        Yields:
-            Positions in `pieces`, and the results of `reduce` for each layer.
-        """
+        """Yield positions in `pieces`, and `reduce` of each layer's states (batch × length × d)."""
         import torch
 
         below = tuple(layer for layer in layers if layer != self.layer)
@@ -382,8 +378,8 @@ class Encoder:
         if layers is None:
             return False
 
-        def show(number: int) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], None]:
-            def look(_module: Network, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        def show(number: int) -> Callable[[Network, tuple[Tensor, ...], dict[str, Tensor]], None]:
+            def look(_module: Network, args: tuple[Tensor, ...], named: dict[str, Tensor]) -> None:
                 wanted = getattr(self._passing, "states", None)
                 if wanted is not None and number in wanted:
                     wanted[number] = args[0] if args else named["hidden_states"]
@@ -394,7 +390,7 @@ class Encoder:
             layer.register_forward_pre_hook(show(number), with_kwargs=True)
         return True
 
-    def _layers(self) -> Any:
+    def _layers(self) -> Network | None:
         """Return the model's layers in order; None if the model does not have the usual layout."""
         from torch import nn
 

@@ -15,3 +15,6 @@ Tokenizer: TypeAlias = Any
 
 ModelConfig: TypeAlias = Any
 """A `transformers.PretrainedConfig`."""
+
+TrainerPart: TypeAlias = Any
+"""A `transformers.Trainer`, or a part of one: its arguments, state, control or loader."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 from gecjury.core.errors import OptionError
 from gecjury.models.foreign import Network
@@ -76,7 +75,7 @@ class Room:
         length: longest text for which this holds; attention takes longer ones more memory a piece.
     """
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: object) -> None:
         self.device = device
         self.pieces = float(_FIRST)
         self.length = math.inf

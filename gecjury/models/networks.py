@@ -9,10 +9,12 @@ from contextlib import contextmanager, nullcontext, redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.core.runtime import silenced
 from gecjury.core.textfiles import read_json
@@ -81,7 +83,7 @@ def check_packages(what: str) -> None:
             )
 
 
-def read_config(checkpoint: Checkpoint, **changes: Any) -> ModelConfig:
+def read_config(checkpoint: Checkpoint, **changes: object) -> ModelConfig:
     """Load the configuration, with some entries changed.
 
     Attention always runs by one of transformers' own implementations, whatever the file names.
@@ -121,12 +123,12 @@ def read_config(checkpoint: Checkpoint, **changes: Any) -> ModelConfig:
     return config
 
 
-def _keep_own_implementations(config: Any) -> None:
+def _keep_own_implementations(config: ModelConfig) -> None:
     """Remove third-party implementations from a configuration and from those nested in it."""
     for name, value in list(vars(config).items()):
         if "_implementation" in name:
-            # Set through `vars`: the property's setter would also write to nested configurations.
-            vars(config)[name] = value if value in _OWN_IMPLEMENTATIONS else None
+            # Not by the property, whose setter would also write to nested configurations.
+            config.__dict__[name] = value if value in _OWN_IMPLEMENTATIONS else None
         elif hasattr(value, "model_type"):
             _keep_own_implementations(value)
 
@@ -162,6 +164,18 @@ def read_tokenizer(
         raise
     except Exception as error:  # as above; the package tokenizers raises plain exceptions
         raise _package_wanted(checkpoint, error) or _unreadable(checkpoint, error) from None
+    _refuse_useless(checkpoint, tokenizer, padded)
+    most = position_limit(config)
+    tokenizer.model_max_length = int(
+        min(tokenizer.model_max_length, math.inf if most is None else most)
+    )
+    if padded:
+        _refuse_strange(checkpoint, config, [tokenizer.pad_token_id])
+    return tokenizer
+
+
+def _refuse_useless(checkpoint: Checkpoint, tokenizer: Tokenizer, padded: bool) -> None:
+    """Refuse a tokenizer whose output the model cannot read; see `read_tokenizer`."""
     file = checkpoint.folder / "tokenizer_config.json"
     longest = tokenizer.model_max_length
     if type(longest) not in (int, float) or not _SHORTEST <= longest < math.inf:
@@ -169,8 +183,6 @@ def read_tokenizer(
             f"{file}: model_max_length is {longest!r:.60}; expected a number of word pieces, "
             f"{_SHORTEST} or more: copy or train the model again"
         )
-    most = position_limit(config)
-    tokenizer.model_max_length = int(longest if most is None else min(longest, most))
     if list(tokenizer.model_input_names[:1]) != ["input_ids"]:
         # The code that pads batches treats the first of these names as the word pieces.
         raise InputError(
@@ -182,9 +194,6 @@ def read_tokenizer(
             f"{file}: no pad_token, so texts cannot be read in batches; copy the model again, "
             "or choose an encoder such as BERT, ELECTRA or RoBERTa"
         )
-    if padded:
-        _refuse_strange(checkpoint, config, [tokenizer.pad_token_id])
-    return tokenizer
 
 
 def _check_json(checkpoint: Checkpoint, name: str) -> None:
@@ -292,8 +301,8 @@ def cut_length(tokenizer: Tokenizer, wanted: int) -> int:
 
 
 def read_network(
-    checkpoint: Checkpoint, config: ModelConfig, kind: NetworkKind, **options: Any
-) -> tuple[Any, frozenset[str]]:
+    checkpoint: Checkpoint, config: ModelConfig, kind: NetworkKind, **options: object
+) -> tuple[Network, frozenset[str]]:
     """Load a network with the checkpoint's weights in 32 bits, on the CPU, in evaluation mode.
 
     transformers reads safetensors and GGUF itself; a `.bin` is read by weights-only loading and
@@ -353,7 +362,7 @@ def _check_numbers(checkpoint: Checkpoint, network: Network) -> None:
     """
     import torch
 
-    def check(table: Any, inputs: tuple[Any, ...]) -> None:
+    def check(table: Network, inputs: tuple[Tensor, ...]) -> None:
         if inputs and inputs[0].numel():
             least, most = torch.stack(torch.aminmax(inputs[0])).tolist()
             if least < 0 or most >= table.num_embeddings:
@@ -370,7 +379,7 @@ def _check_numbers(checkpoint: Checkpoint, network: Network) -> None:
             module.register_forward_pre_hook(check)
 
 
-def network_class(config: ModelConfig, kind: NetworkKind) -> Any:
+def network_class(config: ModelConfig, kind: NetworkKind) -> type[Network]:
     """Return the transformers class for a configuration.
 
     Raises:
@@ -399,7 +408,7 @@ def refuse_missing(
         )
 
 
-def _change_of(file: Path) -> dict[str, Any]:
+def _change_of(file: Path) -> dict[str, FloatArray]:
     """Return the arrays of a change by name.
 
     Raises:
@@ -453,7 +462,7 @@ def _add_change(network: Network, file: Path) -> None:
             parameters[name].add_(torch.from_numpy(addition))
 
 
-def _product(left: Tensor, right: Tensor) -> Tensor:
+def _product(left: FloatArray | None, right: FloatArray | None) -> NDArray[np.float32]:
     if left is None or right is None or left.ndim != 2 or left.shape[1:] != right.shape[:1]:
         return np.empty(0, dtype=np.float32)
     return left.astype(np.float32) @ right.astype(np.float32)

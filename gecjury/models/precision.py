@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Literal
+from typing import Literal
 
 from gecjury.core.errors import OptionError
 from gecjury.models.foreign import Network, Tensor
@@ -77,7 +77,23 @@ def placed(network: Network, dtype: DType, device: str, *, whole: bool = False) 
     # next to nothing.
     pooler = getattr(base, "pooler", None)
     exact = set() if pooler is None else set(pooler.modules())
-    packs = device == "cpu" and multiplies_bfloat16()
+    _round_layers(base, exact, numbers, packs=device == "cpu" and multiplies_bfloat16())
+    kind = torch.device(device).type
+    _forward_within(base, lambda: torch.autocast(kind, dtype=numbers))
+    if pooler is not None:
+        _forward_within(pooler, lambda: torch.autocast(kind, enabled=False))
+    return network
+
+
+def _round_layers(base: Network, exact: set[Network], numbers: object, *, packs: bool) -> None:
+    """Round the weights of linear layers, except in the modules `exact`.
+
+    Args:
+        numbers: the number format.
+        packs: whether products are computed by oneDNN, which orders weights in its own way.
+    """
+    import torch
+
     for module in base.modules():
         # GPT-2 calls its linear layers Conv1D. Their weights become separate parameters, so that
         # word vectors that share them keep 32 bits.
@@ -93,11 +109,6 @@ def placed(network: Network, dtype: DType, device: str, *, whole: bool = False) 
             packed = torch.ops.mkldnn._reorder_linear_weight(module.weight, None)
             module.weight = torch.nn.Parameter(packed, requires_grad=False)
             _multiply_by_onednn(module)
-    kind = torch.device(device).type
-    _forward_within(base, lambda: torch.autocast(kind, dtype=numbers))
-    if pooler is not None:
-        _forward_within(pooler, lambda: torch.autocast(kind, enabled=False))
-    return network
 
 
 def multiplies_bfloat16() -> bool:
@@ -122,12 +133,12 @@ def _multiply_by_onednn(layer: Network) -> None:
     layer.forward = forward
 
 
-def _forward_within(module: Network, context: Callable[[], AbstractContextManager[Any]]) -> None:
+def _forward_within(module: Network, context: Callable[[], AbstractContextManager[object]]) -> None:
     """Run a module in a context, which is created for each call because threads may share it."""
     plain = module.forward
 
     @functools.wraps(plain)
-    def forward(*args: Any, **kwargs: Any) -> Any:
+    def forward(*args: Tensor, **kwargs: Tensor) -> Tensor:
         with context():
             return plain(*args, **kwargs)
 

@@ -12,15 +12,17 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from gecjury.core.errors import InputError
 from gecjury.core.processes import serve_standard_streams
 from gecjury.models.checkpoints import cached_tokenizer
 
+TokenQuestion = tuple[str | Sequence[Mapping[str, str]] | None, Mapping[str, bool], float]
+"""A text or messages, options of the chat template, and the seconds that the answer may take."""
 
-def start() -> Callable[[Any], Any]:
+
+def start() -> Callable[[TokenQuestion], int | bool]:
     """Load the tokenizer named on the command line and return a function that counts with it."""
     # A template can make libraries write arbitrary text to stderr.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -34,7 +36,7 @@ def start() -> Callable[[Any], Any]:
         # Running out of processor time is not a crash, so no core file is wanted.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    def answer(question: tuple[Any, dict[str, Any], float]) -> int | bool:
+    def answer(question: TokenQuestion) -> int | bool:
         text, options, seconds = question
         _allow(seconds)
         if text is None:

@@ -218,7 +218,7 @@ def _tables(scores: DatasetScores) -> list[Table]:
     columns = [Column("system")] if any(row["system"] for row in rows) else []
     columns += [Column("metric"), Column("score", digits=4)]
     columns += [Column(k, digits=4) for k in ("precision", "recall") if any(k in r for r in rows)]
-    notes = list(dict.fromkeys(row["signature"] for row in rows))
+    notes = list(dict.fromkeys(str(row["signature"]) for row in rows))
     notes.append(f"{results.read} rows, {results.bad} of them bad")
     shown = [Table(columns, rows, notes=[*notes, *results.notes])]
     if results.nulls:

@@ -17,23 +17,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from gecjury.core.errors import IncompleteError, OptionError
 from gecjury.core.runtime import Bar, Runtime
-from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.ledger import Ledger
-from gecjury.judges.asking.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
 from gecjury.judges.asking.tokens import TokenCounter, counter_for
-from gecjury.judges.backends.backend import Assignment, Backend, connect
+from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.completion import MALFORMED
-from gecjury.judges.replies.reply import (
-    ONLY_REASONING,
-    UNENDED,
-    Failure,
-    begins_with_answer,
-)
+from gecjury.judges.backends.registry import Connect, connect
+from gecjury.judges.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request, Sampling
+from gecjury.judges.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
+from gecjury.judges.replies.reply import ONLY_REASONING, UNENDED, Failure, begins_with_answer
 from gecjury.scoring.scores import Plan
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
@@ -48,10 +44,11 @@ _FORMAT_TOKENS = 32
 
 
 T = TypeVar("T")
+AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[T]):
+class Question(Generic[AnswerT_co]):
     """A request about some corrections of one candidate set, and how its reply is read.
 
     Equal requests of different sets are asked once.
@@ -64,14 +61,14 @@ class Question(Generic[T]):
     """
 
     request: Request
-    read: Callable[[Reply], T | Failure]
+    read: Callable[[Reply], AnswerT_co | Failure]
     set: int = 0
     texts: tuple[int, ...] = (0,)
     order: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Generic[AnswerT_co]):
     """The outcome of a request.
 
     Attributes:
@@ -80,13 +77,13 @@ class Answer:
         fresh: how many of them this run paid for.
     """
 
-    verdict: Any
+    verdict: AnswerT_co | Failure
     replies: tuple[Reply, ...] = ()
     fresh: int = 0
 
 
 @dataclass(frozen=True)
-class Asked:
+class Asked(Generic[AnswerT_co]):
     """The outcome of asking a model.
 
     Attributes:
@@ -95,7 +92,7 @@ class Asked:
         lost: the most that requests without a reply may have cost, in all runs.
     """
 
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, Answer[AnswerT_co]]
     store: Replies = field(default_factory=Replies)
     lost: float = 0.0
 
@@ -132,21 +129,14 @@ def thoughts_only(reply: Reply) -> bool:
     return reply.finish == "length" and 0 < reply.output_tokens <= reply.reasoning_tokens
 
 
-class Connect(Protocol):
-    """A function that returns a model's backend; see `gecjury.judges.backends.backend.connect`."""
-
-    def __call__(self, model: Model, *, batch: bool = False) -> Backend:
-        """Return the backend."""
-
-
 def ask(
-    questions: Sequence[Question[Any]],
+    questions: Sequence[Question[T]],
     model: Model,
     runtime: Runtime,
     retries: int,
     what: str,
     connect: Connect = connect,
-) -> Asked:
+) -> Asked[T]:
     """Answer every distinct question.
 
     Args:
@@ -197,7 +187,7 @@ def ask(
         )
 
 
-class _AskingRun:
+class _AskingRun(Generic[T]):
     """The state of one `ask`, or of a count of what it would send.
 
     Attributes:
@@ -216,7 +206,7 @@ class _AskingRun:
     """
 
     def __init__(
-        self, questions: Sequence[Question[Any]], model: Model, runtime: Runtime, retries: int
+        self, questions: Sequence[Question[T]], model: Model, runtime: Runtime, retries: int
     ) -> None:
         self.questions = {question.request.key: question for question in questions}
         self.model, self.runtime, self.retries = model, runtime, retries
@@ -227,7 +217,7 @@ class _AskingRun:
         self.store = Replies()
         self.bar = Bar()
         self.fresh = Counter[str]()
-        self.verdicts: dict[str, Any] = {}
+        self.verdicts: dict[str, T | Failure] = {}
         self.unfit: dict[str, Failure] = {}
         self.ledger: Ledger | None = None
         self.scale: tuple[float, ...] = (1.0, 1.0)
@@ -238,7 +228,8 @@ class _AskingRun:
     def counter(self) -> TokenCounter:
         """The counter of the model's tokens; loading its tokenizer takes seconds."""
         sampling = next((q.request.sampling for q in self.questions.values()), {})
-        return counter_for(self.model.name, sampling.get("thinking"))
+        thinking = sampling.get("thinking")
+        return counter_for(self.model.name, None if thinking is None else bool(thinking))
 
     def waiting(self) -> list[Attempt]:
         """Return the attempts that have to be made, first ones and retries."""
@@ -273,7 +264,7 @@ class _AskingRun:
         schema = json.dumps(attempt.request.schema)
         texts = [schema, *(message["content"] for message in attempt.request.messages)]
         read = sum(_FORMAT_TOKENS + len(text.encode("utf-8", "surrogatepass")) for text in texts)
-        return read, int(attempt.sampling["max_tokens"])
+        return read, attempt.max_tokens
 
     def _most(self, attempt: Attempt) -> float:
         """Return the most that an attempt may cost, as far as the replies so far show."""
@@ -318,7 +309,7 @@ class _AskingRun:
             self.bar.note(self._spent)
         return following
 
-    def _next(self, question: Question[Any]) -> Attempt | None:
+    def _next(self, question: Question[T]) -> Attempt | None:
         """Return the question's next attempt; None if the question is answered or given up."""
         replies = self.store.replies(question.request.key)
         if not replies:
@@ -328,7 +319,7 @@ class _AskingRun:
             return None
         return Attempt(question.request, len(replies), _overrides(question, replies, verdict))
 
-    def _verdict(self, question: Question[Any], replies: Sequence[Reply]) -> Any:
+    def _verdict(self, question: Question[T], replies: Sequence[Reply]) -> T | Failure:
         """Return the verdict on the last reply."""
         key = question.request.key
         if key not in self.verdicts:
@@ -360,7 +351,7 @@ class _AskingRun:
                 "answered is kept: run the same command with a higher cap to continue"
             )
 
-    def answers(self) -> dict[str, Answer]:
+    def answers(self) -> dict[str, Answer[T]]:
         """Return the outcome of every question, by its request's key."""
         answers = {}
         for key, question in self.questions.items():
@@ -371,16 +362,14 @@ class _AskingRun:
         return answers
 
 
-def _overrides(
-    question: Question[Any], replies: Sequence[Reply], failure: Failure
-) -> dict[str, Any]:
+def _overrides(question: Question[object], replies: Sequence[Reply], failure: Failure) -> Sampling:
     """Return the settings in which a retry differs from the request; see the module."""
     sampling = question.request.sampling
-    changed = dict(replies[-1].sent)
-    changed.pop("left_out", None)
+    # Settings that were left out are a list.
+    changed = {n: v for n, v in replies[-1].sent.items() if isinstance(v, float | int | str)}
     if failure.kind == "truncated":
         changed["max_tokens"] = 2 * int(changed.get("max_tokens", sampling["max_tokens"]))
-    elif sampling.get("seed") is not None:
+    elif "seed" in sampling:
         changed["seed"] = int(sampling["seed"]) + 1000 * len(replies)
         if not sampling.get("temperature"):
             changed["temperature"] = 0.5
@@ -388,7 +377,7 @@ def _overrides(
 
 
 def plan_work(
-    questions: Sequence[Question[Any]], model: Model, runtime: Runtime, retries: int
+    questions: Sequence[Question[object]], model: Model, runtime: Runtime, retries: int
 ) -> Plan:
     """Count what `ask` would send, sending nothing and changing no store.
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from gecjury.core.errors import InputError, OptionError
+from gecjury.core.records import from_record
 from gecjury.corpus.edits import ARROW
 from gecjury.judges.asking.ask import read_reply
-from gecjury.judges.asking.exchange import Reply
-from gecjury.judges.asking.store import Identity, StoreDamage, stored_lines
+from gecjury.judges.asking.store import Identity, StoreDamage, StoredLine, StoredReply, stored_lines
+from gecjury.judges.exchange import Reply
 from gecjury.judges.own_wording import kept_own
 from gecjury.judges.replies.forms import (
     CHOICE,
@@ -108,17 +109,46 @@ class JudgedItem(JudgedTexts):
     line: int = 0
 
 
+@dataclass(frozen=True)
+class _SentMessage:
+    content: str
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class StoredQuestion:
+    """The parts of a stored reply that say what was asked."""
+
+    prompt: str
+    messages: Sequence[_SentMessage]
+    sampling: Mapping[str, object]
+    repeat: int
+
+    @property
+    def message(self) -> str:
+        """The last message of the user; earlier turns are examples."""
+        return next(
+            message.content for message in reversed(self.messages) if message.role == "user"
+        )
+
+
+def _question(stored: StoredReply) -> StoredQuestion | None:
+    """Return the question of a reply, whose checksum is right; None if its parts are of none."""
+    try:
+        question = from_record(StoredQuestion, stored.parts)
+    except ValueError:
+        return None
+    return question if any(message.role == "user" for message in question.messages) else None
+
+
 def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedItem]:
-    """Read the verdicts of a store, or of an exported file of several stores.
+    """Yield the verdicts of a store, or of an exported file of several stores, one per question.
 
     Memory grows by one key per question. Post-edits, grades, replies that could not be read,
     damaged lines and further verdicts on the same question are skipped.
 
     Args:
         prompts: wordings that are not packaged.
-
-    Yields:
-        One item per question, in the order of the replies.
 
     Raises:
         InputError: the file is not a store, a prompt is neither packaged nor in `prompts`, or a
@@ -130,21 +160,22 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
         if isinstance(line, StoreDamage) or line.record is None:
             continue
         try:
-            judged = wordings.judged(line.record)
+            if (question := _question(line.record)) is None:
+                raise ValueError("not a question of a judge; expected messages, sampling, repeat")
+            judged = wordings.judged(question)
         except ValueError as error:
             raise InputError(f"{path}, line {line.line}: {error}") from None
-        verdict = verdict_of(line.record, judged)
-        key = line.record["key"]
-        if isinstance(verdict, Failure | str) or key in seen:
+        verdict = verdict_of(question, line.record.reply, judged)
+        if isinstance(verdict, Failure | str) or line.record.key in seen:
             continue
-        seen.add(key)
+        seen.add(line.record.key)
         yield JudgedItem(
             **vars(judged),
             scores=tuple(verdict),
             prompt=line.identity.prompt,
             model=line.identity.model,
-            repeat=int(line.record["parts"]["repeat"]),
-            reason=read_reason(line.record["reply"]["text"]),
+            repeat=question.repeat,
+            reason=read_reason(line.record.reply.text),
             line=line.line,
         )
 
@@ -163,19 +194,13 @@ class Wordings:
         self._folder = folder
         self._looked_up: dict[str, Prompt | None] = {}
 
-    def judged(self, record: Mapping[str, Any]) -> JudgedTexts:
-        """Return the texts that a stored record asks about.
-
-        Args:
-            record: a record of a store; see `gecjury.judges.asking.store.stored_lines`.
+    def judged(self, question: StoredQuestion) -> JudgedTexts:
+        """Return the texts that a stored question is about.
 
         Raises:
             ValueError: its prompt is unknown, or its message does not follow the prompt.
         """
-        if not _is_question(record):
-            raise ValueError("not a question of a judge; expected messages, sampling and repeat")
-        parts = record["parts"]
-        name = str(parts["prompt"])
+        name = question.prompt
         if name not in self._looked_up:
             kept = None if self._folder is None else kept_own(name, self._folder)
             self._looked_up[name] = self._by_id.get(_own(name)) or packaged(name) or kept
@@ -185,7 +210,7 @@ class Wordings:
                 f"the wording {name} is not one of gecjury's and not kept with the replies, so "
                 "the texts in its questions cannot be identified"
             )
-        values = wording.unrender(question_of(parts["messages"]))
+        values = wording.unrender(question.message)
         protocol = protocol_of(wording)
         if protocol is None or ("context" not in values and protocol != "post-edit"):
             raise ValueError(f"the wording {name} has no place for context and corrections")
@@ -215,24 +240,6 @@ def _own(prompt_id: str) -> str:
     return prompt_id.partition("+")[0]
 
 
-def _is_question(record: Mapping[str, Any]) -> bool:
-    """Return whether the parts of a stored record, whose checksum is right, are of a question."""
-    parts = record["parts"]
-    messages, repeat = parts.get("messages"), parts.get("repeat")
-    return (
-        isinstance(messages, list)
-        and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in messages)
-        and any(message.get("role") == "user" for message in messages)
-        and isinstance(parts.get("sampling"), dict)
-        and isinstance(repeat, int)
-    )
-
-
-def question_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return the last message of the user; earlier turns are examples."""
-    return next(str(m["content"]) for m in reversed(messages) if m.get("role") == "user")
-
-
 def protocol_of(wording: Prompt) -> Protocol | None:
     """Return the protocol to which a prompt's places belong; None if they belong to none."""
     for protocol, places in _PLACES.items():
@@ -251,21 +258,19 @@ def unmarked(text: str) -> str:
     return text if plain == text else " ".join(plain.split())
 
 
-def verdict_of(record: Mapping[str, Any], judged: JudgedTexts) -> Verdict | str:
+def verdict_of(question: StoredQuestion, reply: Reply, judged: JudgedTexts) -> Verdict | str:
     """Return the verdict or the text in a reply; for grades, which are no scores, no text."""
-    parts, reply = record["parts"], Reply.from_json(record["reply"])
     if judged.protocol == "post-edit":
         return read_reply(TEXT.read_plain, reply)
     if judged.protocol == "grades":
-        weighed = f'"{IMPORTANCE}"' in question_of(parts["messages"])
+        weighed = f'"{IMPORTANCE}"' in question.message
         grades = read_reply((GRADED_WEIGHED if weighed else GRADED).read_plain, reply)
         return grades if isinstance(grades, Failure) else ""
     form = _FORMS.get(judged.protocol) or scores_form(len(judged.shown))
-    if any(part.startswith("reason.") for part in parts["prompt"].split("+")[1:]):
+    if any(part.startswith("reason.") for part in question.prompt.split("+")[1:]):
         form = form.with_reason()
-    read = form.read_expected if parts["sampling"].get("logprobs") else form.read_plain
     try:
-        return read_reply(read, reply)
+        return read_reply(form.reader(weighted=bool(question.sampling.get("logprobs"))), reply)
     except OptionError:
         return Failure("malformed", "token probabilities were asked for, and there are none")
 
@@ -334,14 +339,17 @@ def review_of(paths: Sequence[Path], most: int) -> Review:
     for path in paths:
         wordings = Wordings(folder=path.parent)
         for line in stored_lines(path):
-            if not isinstance(line, StoreDamage) and line.record is None:
+            if isinstance(line, StoredLine) and line.record is None:
                 review.stores.append(line.identity)
                 continue
-            record = None if isinstance(line, StoreDamage) else line.record
-            if record is None or not _is_question(record):
+            if (
+                isinstance(line, StoreDamage)
+                or line.record is None
+                or (question := _question(line.record)) is None
+            ):
                 review.damaged.append(f"{path.name}, line {line.line}")
                 continue
-            reply = _reviewed(path.name, line.line, record, wordings)
+            reply = _reviewed(path.name, line.line, question, line.record.reply, wordings)
             review.count += 1
             review.failed += bool(reply.failure)
             review.unread += reply.judged is None
@@ -350,29 +358,28 @@ def review_of(paths: Sequence[Path], most: int) -> Review:
     return review
 
 
-def _reviewed(file: str, line: int, record: Mapping[str, Any], wordings: Wordings) -> ReviewedReply:
-    parts, answer = record["parts"], str(record["reply"]["text"])
-    told: dict[str, Any] = {
-        "file": file,
-        "line": line,
-        "repeat": int(parts["repeat"]),
-        "question": question_of(parts["messages"]),
-        "answer": answer,
-        "reason": read_reason(answer, _WHOLE),
-    }
+def _reviewed(
+    file: str, line: int, question: StoredQuestion, reply: Reply, wordings: Wordings
+) -> ReviewedReply:
+    review = ReviewedReply(
+        file=file,
+        line=line,
+        repeat=question.repeat,
+        question=question.message,
+        answer=reply.text,
+        reason=read_reason(reply.text, _WHOLE),
+    )
     try:
-        judged = wordings.judged(record)
+        judged = wordings.judged(question)
     except ValueError as error:
         # The wording is the user's own and was not kept: only the whole message can be shown.
-        unread = read_reply(lambda _: "", Reply.from_json(record["reply"]))
+        unread = read_reply(lambda _: "", reply)
         failure = unread.kind if isinstance(unread, Failure) else ""
-        return ReviewedReply(**told, problem=str(error), failure=failure)
-    verdict = verdict_of(record, judged)
-    scores: tuple[float, ...] = ()
+        return replace(review, problem=str(error), failure=failure)
+    verdict = verdict_of(question, reply, judged)
     if isinstance(verdict, Failure):
-        told["failure"] = ": ".join(filter(None, (verdict.kind, verdict.detail)))
-    elif isinstance(verdict, str):
-        told["written"] = verdict
-    else:
-        scores = tuple(verdict)
-    return ReviewedReply(**told, judged=judged, scores=scores)
+        fault = ": ".join(filter(None, (verdict.kind, verdict.detail)))
+        return replace(review, judged=judged, failure=fault)
+    if isinstance(verdict, str):
+        return replace(review, judged=judged, written=verdict)
+    return replace(review, judged=judged, scores=tuple(verdict))

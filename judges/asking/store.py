@@ -20,13 +20,12 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from gecjury.core.durable import GrowingFile, append
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.records import from_record
 from gecjury.core.textfiles import file_name, parse_json, read_bytes
-from gecjury.judges.asking.exchange import Reply, Request, key_of
+from gecjury.judges.exchange import Reply, Request, key_of
 
 STORE_FORMAT = "gecjury-judgments/1"
 ASIDE = ".set-aside"
@@ -88,19 +87,34 @@ class StoreDamage:
 
 
 @dataclass(frozen=True)
+class StoredReply:
+    """A reply with the parts of its key.
+
+    Attributes:
+        parts: of the key, as read.
+        record: the line, as read.
+    """
+
+    key: str
+    parts: Mapping[str, object]
+    reply: Reply
+    record: Mapping[str, object]
+
+
+@dataclass(frozen=True)
 class StoredLine:
     """A sound line of a file of stores.
 
     Attributes:
         line: its number, from 1.
         end: where the next line begins.
-        record: a reply with the parts of its key; None for the head of a store.
+        record: its reply; None for the head of a store.
     """
 
     line: int
     end: int
     identity: Identity
-    record: dict[str, Any] | None
+    record: StoredReply | None
 
 
 @dataclass
@@ -114,7 +128,7 @@ class StoredLines:
         damaged: lines before that tail that cannot be read.
     """
 
-    stores: list[tuple[Identity, list[dict[str, Any]]]]
+    stores: list[tuple[Identity, list[StoredReply]]]
     sound: int
     damaged: list[StoreDamage]
 
@@ -124,7 +138,7 @@ class StoredLines:
         return self.stores[0][0]
 
     @property
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[StoredReply]:
         """The records of the first store."""
         return self.stores[0][1]
 
@@ -149,7 +163,7 @@ def read_stores(path: Path) -> StoredLines:
     Raises:
         InputError: it contains no store; names the line.
     """
-    stores: list[tuple[Identity, list[dict[str, Any]]]] = []
+    stores: list[tuple[Identity, list[StoredReply]]] = []
     lines = StoredLines(stores, 0, [])
     bad: list[StoreDamage] = []
     for line in stored_lines(path):
@@ -196,10 +210,11 @@ def stored_lines(path: Path) -> Iterator[StoredLine | StoreDamage]:
                 )
             yield StoredLine(number, end, identity, None)
         elif record is not None and identity is not None:
-            if reason := _fault(path, number, identity, record):
-                record = None
+            stored = _stored(path, number, identity, record)
+            if isinstance(stored, str):
+                record, reason = None, stored
             else:
-                yield StoredLine(number, end, identity, record)
+                yield StoredLine(number, end, identity, stored)
         if record is None and line.strip():
             first_bad = first_bad or (number if identity is None else 0)
             yield StoreDamage(number, start, end, reason)
@@ -231,7 +246,7 @@ def is_plain(path: Path) -> bool:
         return False  # `read_bytes` says what is wrong
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def _record(line: bytes) -> dict[str, object] | None:
     """Return a line's record; None unless it is complete and unchanged."""
     if not line.strip():
         return None
@@ -244,7 +259,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
     return record
 
 
-def _identity(path: Path, number: int, record: Mapping[str, Any]) -> Identity:
+def _identity(path: Path, number: int, record: Mapping[str, object]) -> Identity:
     """Return the identity in the head of a store.
 
     Raises:
@@ -277,18 +292,20 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-def _fault(path: Path, number: int, identity: Identity, record: Mapping[str, Any]) -> str:
-    """Return why a record is not a judgment; empty for a sound one.
+def _stored(
+    path: Path, number: int, identity: Identity, record: Mapping[str, object]
+) -> StoredReply | str:
+    """Return the reply in a record, or why it is not a judgment.
 
     Raises:
         InputError: it is a judgment for another store.
     """
     try:
-        parts = record["parts"]
+        parts = from_record(dict[str, object], record["parts"], "parts")
         mine = {key: parts[key] for key in identity.parts}
         stated, key = record["key"], key_of(parts)
-        Reply.from_json(record["reply"])
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        reply = Reply.from_json(from_record(dict[str, object], record["reply"], "reply"))
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
         return f"not a judgment ({_shown(error)})"
     wrong = [
         (name, mine[name], expected)
@@ -304,18 +321,18 @@ def _fault(path: Path, number: int, identity: Identity, record: Mapping[str, Any
             f"{_shown(value)}; expected {_shown(expected)}); stores are never mixed: remove the "
             "line or move the file away"
         )
-    return ""
+    return StoredReply(key, parts, reply, record)
 
 
-def _packed(record: Mapping[str, Any]) -> bytes:
+def _packed(record: Mapping[str, object]) -> bytes:
     return json.dumps(record, sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode()
 
 
-def _sum(record: Mapping[str, Any]) -> str:
+def _sum(record: Mapping[str, object]) -> str:
     return hashlib.sha256(_packed(record)).hexdigest()[:8]
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
+def _line(record: Mapping[str, object]) -> bytes:
     return _packed({**record, "sum": _sum(record)}) + b"\n"
 
 
@@ -336,7 +353,7 @@ class Replies:
     cut: int = 0
     aside: tuple[int, ...] = ()
 
-    def __init__(self, records: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, records: Iterable[StoredReply] = ()) -> None:
         """Add records, e.g. those of `read_store`."""
         self._replies: dict[str, list[Reply]] = {}
         for record in records:
@@ -360,15 +377,11 @@ class Replies:
             OutputError: the reply could not be written whole; earlier replies are intact.
         """
         record = {"key": request.key, "parts": request.parts, "reply": reply.to_json()}
-        self._keep(record, reply)
+        self.append_record(StoredReply(request.key, request.parts, reply, record))
 
-    def append_record(self, record: Mapping[str, Any]) -> None:
-        """Add a record from another store of the same identity; see `append`."""
-        self._keep(record, Reply.from_json(record["reply"]))
-
-    def _keep(self, record: Mapping[str, Any], reply: Reply) -> None:
-        """Add a record, given its parsed reply."""
-        self._replies.setdefault(str(record["key"]), []).append(reply)
+    def append_record(self, stored: StoredReply) -> None:
+        """Add a reply from another store of the same identity; see `append`."""
+        self._replies.setdefault(stored.key, []).append(stored.reply)
 
 
 class Store(Replies, AbstractContextManager["Store"]):
@@ -399,12 +412,13 @@ class Store(Replies, AbstractContextManager["Store"]):
         """Close the file, which releases the lock, and delete a store without replies."""
         self._file.close(remove=self._file.size == len(_head(self.identity)))
 
-    def _keep(self, record: Mapping[str, Any], reply: Reply) -> None:
-        """Add a record, given its parsed reply, and write it to disk first."""
-        if wrong := _fault(self.path, 0, self.identity, record):
-            raise InputError(f"{self.path}: a record cannot be stored here: {wrong}")
-        self._file.append(_line(record))
-        super()._keep(record, reply)
+    def append_record(self, stored: StoredReply) -> None:
+        """Add a reply from another store of the same identity; see `append`."""
+        checked = _stored(self.path, 0, self.identity, stored.record)
+        if isinstance(checked, str):
+            raise InputError(f"{self.path}: a record cannot be stored here: {checked}")
+        self._file.append(_line(stored.record))
+        super().append_record(stored)
 
     def _load(self) -> None:
         """Read the store; cut off the tail of a crash, and set aside lines that cannot be read."""
@@ -426,7 +440,7 @@ class Store(Replies, AbstractContextManager["Store"]):
             if lines.damaged:
                 self._set_aside(lines.damaged)
             for record in lines.records:
-                super()._keep(record, Reply.from_json(record["reply"]))
+                super().append_record(record)
             return
         self._file.append(_head(self.identity))
 

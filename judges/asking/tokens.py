@@ -11,13 +11,12 @@ import functools
 import math
 import threading
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gecjury.core.errors import InputError
 from gecjury.core.processes import SpawnedProcess, WorkerDied
-from gecjury.judges.asking.exchange import Message, Request
+from gecjury.judges.exchange import Message, Request
 from gecjury.models.checkpoints import at_hand
 
 # English prose has 4 to 4.6 characters per token in the tokenizers of current models; tokenised
@@ -86,7 +85,7 @@ def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
             lambda messages: sum(_MESSAGE_TOKENS + _estimate(m["content"]) for m in messages),
             _estimate,
         )
-    options: dict[str, Any] = {} if thinking is None else {"enable_thinking": thinking}
+    options: dict[str, bool] = {} if thinking is None else {"enable_thinking": thinking}
     return TokenCounter(
         "the model's own tokenizer",
         lambda messages: tokenizer.count([dict(m) for m in messages], options),
@@ -114,16 +113,16 @@ class _TextTokenizer:
         if not self.has_template:
             self.close()
 
-    def count(self, text: str | Sequence[Message], options: dict[str, Any]) -> int:
+    def count(self, text: str | Sequence[Message], options: Mapping[str, bool]) -> int:
         """Count the tokens of a text, or of messages in the model's chat template.
 
         Raises:
             InputError: the template fails, or takes too long or too much memory.
         """
         late = "its chat template did not finish"
-        return int(self._answer([text, options], _PROMPT_SECONDS, late))
+        return self._answer([text, options], _PROMPT_SECONDS, late)
 
-    def _answer(self, question: Sequence[object], seconds: float, late: str) -> Any:
+    def _answer(self, question: Sequence[object], seconds: float, late: str) -> int:
         """Return the process's answer; end the process if there is none in time.
 
         Args:
@@ -135,7 +134,7 @@ class _TextTokenizer:
             timer = threading.Timer(_CLOCK * seconds, self._process.kill)
             timer.start()
             try:
-                return self._process.ask([*question, seconds])
+                return int(self._process.ask([*question, seconds]))
             except (WorkerDied, InputError) as error:
                 why = f"its chat template cannot be used ({error})"
                 if isinstance(error, WorkerDied):

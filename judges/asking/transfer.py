@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.textfiles import read_bytes, write_text
@@ -24,7 +23,7 @@ from gecjury.judges.asking.store import (
 )
 
 
-def list_stores(folder: Path) -> list[dict[str, Any]]:
+def list_stores(folder: Path) -> list[dict[str, object]]:
     """Return a record for every store of a cache folder: name, model, prompt, replies, bytes."""
     rows = []
     for path in sorted(folder.glob("*.jsonl")):
@@ -140,12 +139,11 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
     for identity, records in lines.stores:
         with Store(store_path(folder, identity), identity) as store:
             # For each key, the replies beyond the number that the store already has are new.
-            have = {key: len(store.replies(key)) for key in {record["key"] for record in records}}
+            have = {key: len(store.replies(key)) for key in {record.key for record in records}}
             seen: Counter[str] = Counter()
             for record in records:
-                key = record["key"]
-                seen[key] += 1
-                if seen[key] > have[key]:
+                seen[record.key] += 1
+                if seen[record.key] > have[record.key]:
                     store.append_record(record)
                     added += 1
         total += len(records)

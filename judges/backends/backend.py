@@ -1,4 +1,4 @@
-"""The common interface of all backends, and the choice of a backend by name.
+"""The common interface of all backends.
 
 A backend answers requests in any order and hands each reply to `deliver`, which stores it and may
 return a follow-up request (a retry of a reply that could not be read). Nothing else about a model
@@ -11,12 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.judges.asking.exchange import Attempt, Deliver, Model
-from gecjury.judges.asking.models import Price
-
-BACKENDS = ("openai", "vllm")
+from gecjury.judges.exchange import Attempt, Deliver
+from gecjury.judges.models import Price
 
 
 @dataclass(frozen=True)
@@ -51,27 +48,6 @@ class Backend(Protocol):
         Raises:
             GecjuryError: nothing more can be asked (no key, unknown model, no server, ...).
         """
-
-
-def connect(model: Model, *, batch: bool = False) -> Backend:
-    """Return the backend of a model; nothing is opened before the first request.
-
-    Raises:
-        OptionError: batches were requested from a backend that has none.
-    """
-    if model.backend == "openai" and batch:
-        from gecjury.judges.backends.openai_batch import BatchBackend
-
-        return BatchBackend(model)
-    if model.backend == "openai":
-        from gecjury.judges.backends.openai import OpenAIBackend
-
-        return OpenAIBackend(model)
-    if batch:
-        raise OptionError("--batch is for backend=openai; vllm takes all requests at once")
-    from gecjury.judges.backends.vllm import VLLMBackend
-
-    return VLLMBackend(model)
 
 
 def no_template(model: str) -> str:

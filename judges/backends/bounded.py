@@ -15,12 +15,17 @@ import zlib
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from importlib import import_module
+from types import ModuleType
+from typing import Any, TypeAlias, TypeVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.wording import visible
 
 _T = TypeVar("_T")
+
+HttpObject: TypeAlias = Any
+"""A client, request or response of the HTTP library, of which the client chooses between two."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Moved(Exception):
     """A reply that redirects the request; the message is the new address."""
 
 
-def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
+def bounded_client(limits: Limits, *, proxies: bool = True) -> HttpObject:
     """Return an HTTP client for OpenAI's client.
 
     Args:
@@ -57,35 +62,14 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
     Raises:
         OptionError: the environment names an invalid proxy.
     """
-    import httpx
     import openai
 
-    async def whole(answer: Any) -> Any:
-        place = answer.headers.get("location")
-        if 300 <= answer.status_code < 400 and place is not None:
-            raise Moved(place)
-        path = answer.request.url.path
-        most = limits.file_bytes if path.endswith("/content") else limits.reply_bytes
-        coding = answer.headers.get("content-encoding", "")
-        data = await _unpacked(answer.aiter_raw(), coding, most)
-        # JSON is UTF-8, whatever a header says.
-        kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-        headers = [
-            (name, value)
-            for name, value in answer.headers.multi_items()
-            if name.startswith(("retry-after", "x-"))
-        ]
-        headers.append(("content-type", "application/json" if "json" in kind else "text/plain"))
-        return httpx.Response(
-            answer.status_code,
-            headers=headers,
-            content=data,
-            request=answer.request,
-            default_encoding="utf-8",
-        )
+    http = http_library()
 
     class Bounded(openai.DefaultAsyncHttpxClient):
-        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
+        async def send(
+            self, request: HttpObject, *, stream: bool = False, **options: HttpObject
+        ) -> HttpObject:
             del stream
             # No other compression is requested, so no other has to be supported.
             request.headers["accept-encoding"] = "gzip"
@@ -94,12 +78,12 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
                 async with asyncio.timeout(limits.seconds):
                     answer = await super().send(request, stream=True, **options)
                     try:
-                        return await whole(answer)
+                        return await _whole(answer, limits)
                     finally:
                         await answer.aclose()
             except TimeoutError:
                 reason = f"no complete reply within {limits.seconds:g} seconds"
-                raise httpx.ReadTimeout(reason, request=request) from None
+                raise http.ReadTimeout(reason, request=request) from None
 
     trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     try:
@@ -111,6 +95,44 @@ def bounded_client(limits: Limits, *, proxies: bool = True) -> Any:
         ) from None
 
 
+async def _whole(answer: HttpObject, limits: Limits) -> HttpObject:
+    """Return an answer whose content has been read, with the headers that are needed.
+
+    Raises:
+        Moved: it redirects the request.
+        Unusable: see `_unpacked`.
+    """
+    place = answer.headers.get("location")
+    if 300 <= answer.status_code < 400 and place is not None:
+        raise Moved(place)
+    path = answer.request.url.path
+    most = limits.file_bytes if path.endswith("/content") else limits.reply_bytes
+    coding = answer.headers.get("content-encoding", "")
+    data = await _unpacked(answer.aiter_raw(), coding, most)
+    # JSON is UTF-8, whatever a header says.
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    headers = [
+        (name, value)
+        for name, value in answer.headers.multi_items()
+        if name.startswith(("retry-after", "x-"))
+    ]
+    headers.append(("content-type", "application/json" if "json" in kind else "text/plain"))
+    return http_library().Response(
+        answer.status_code,
+        headers=headers,
+        content=data,
+        request=answer.request,
+        default_encoding="utf-8",
+    )
+
+
+def http_library() -> ModuleType:
+    """Return the HTTP library of OpenAI's client: httpx, or its successor in newer versions."""
+    import openai
+
+    return import_module(openai.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
+
+
 @functools.cache
 def _trusted(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     """Return the certificates that clients trust; they are read once, as that is slow.
@@ -119,9 +141,8 @@ def _trusted(_file: str | None, _folder: str | None) -> ssl.SSLContext:
         _file: certificate file in the environment; the HTTP library reads it itself.
         _folder: certificate folder in the environment, also read by the library.
     """
-    import httpx
-
-    return httpx.create_ssl_context()
+    trusted: ssl.SSLContext = http_library().create_ssl_context()
+    return trusted
 
 
 async def _unpacked(pieces: AsyncIterator[bytes], coding: str, most: int) -> bytes:
@@ -157,7 +178,7 @@ async def _unpacked(pieces: AsyncIterator[bytes], coding: str, most: int) -> byt
     return b"".join(kept)
 
 
-def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
+def run_to_end(work: Coroutine[object, None, _T]) -> _T:
     """Run a coroutine from synchronous code, even inside a notebook's event loop."""
     try:
         asyncio.get_running_loop()

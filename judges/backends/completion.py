@@ -5,18 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gecjury.core.addresses import masked
-from gecjury.judges.asking.exchange import (
-    NOTHING,
-    THOUGHTS,
-    Attempt,
-    Reply,
-    TokenLogprob,
-    check_logprobs,
-)
-from gecjury.judges.asking.models import Price, same_model
+from gecjury.judges.exchange import NOTHING, THOUGHTS, Attempt, Reply, TokenLogprob, check_logprobs
+from gecjury.judges.models import Price, same_model
 from gecjury.judges.replies.reply import is_answer
 
 MALFORMED = "malformed"
@@ -43,12 +35,12 @@ class _Malformed(Exception):
 
 
 def read_completion(
-    record: Mapping[str, Any],
+    record: Mapping[str, object],
     attempt: Attempt,
     price: Price | None,
     secrets: Sequence[str],
     latency: float = 0.0,
-    **sent: Any,
+    **sent: object,
 ) -> Reply:
     """Return a server's completion as a reply that may be stored.
 
@@ -56,27 +48,14 @@ def read_completion(
     repeat the key, which is masked.
 
     Args:
-        record: the completion.
-        attempt: the attempt that it answers.
-        price: price of the model's tokens.
         secrets: texts that must not be stored.
-        latency: seconds until the reply.
         sent: settings that differed from the request, in addition to the attempt's own.
 
     Returns:
         The reply. If its choices, message or probabilities have an unexpected shape, its finish
         reason is `MALFORMED` and it cannot be read; invalid counts of tokens are 0.
     """
-    usage = record.get("usage")
-    usage = usage if isinstance(usage, Mapping) else {}
-    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    thoughts = _count(_details(usage, "completion_tokens_details").get("reasoning_tokens"))
-    cached = _count(_details(usage, "prompt_tokens_details").get("cached_tokens"))
-    cached = min(read, cached or _count(usage.get("prompt_cache_hit_tokens")))
-    # Some servers (Gemini, xAI) count thoughts, which they bill, only in the total.
-    total = _count(usage.get("total_tokens"))
-    if thoughts and total == read + written + thoughts:
-        written += thoughts
+    read, written, thoughts, cached = _counts(_details(record, "usage"))
     cost = None if price is None else price.cost(read, written, cached)
     try:
         text, finish, top, hidden = _said(record, attempt)
@@ -96,7 +75,7 @@ def read_completion(
     return Reply(kept, ended, read, written, top, cost, latency, settings, thoughts, cached, other)
 
 
-def error_in(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def error_in(record: Mapping[str, object]) -> Mapping[str, object]:
     """Return the error that a server sent in place of a completion; empty if there is none.
 
     Gateways send the errors of the servers behind them with status 200.
@@ -113,7 +92,7 @@ def error_in(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-def error_status(error: Mapping[str, Any]) -> int:
+def error_status(error: Mapping[str, object]) -> int:
     """Return the HTTP status that fits an error by its code, number or word; 400 if none does."""
     for name in ("code", "status", "status_code"):
         if 400 <= _count(error.get(name)) < 600:
@@ -123,7 +102,7 @@ def error_status(error: Mapping[str, Any]) -> int:
     return next(fitting, 400)
 
 
-def error_message(error: Mapping[str, Any]) -> str:
+def error_message(error: Mapping[str, object]) -> str:
     """Return the message of an error, with that of the server behind a gateway."""
     metadata = error.get("metadata")
     behind = metadata.get("raw") if isinstance(metadata, Mapping) else None
@@ -131,13 +110,26 @@ def error_message(error: Mapping[str, Any]) -> str:
     return f"{said}: {behind}" if isinstance(behind, str) and behind else said
 
 
-def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    details = usage.get(name)
+def _counts(usage: Mapping[str, object]) -> tuple[int, int, int, int]:
+    """Return how many tokens were read, written, spent on thoughts, and read from a cache."""
+    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    thoughts = _count(_details(usage, "completion_tokens_details").get("reasoning_tokens"))
+    cached = _count(_details(usage, "prompt_tokens_details").get("cached_tokens"))
+    cached = min(read, cached or _count(usage.get("prompt_cache_hit_tokens")))
+    # Some servers (Gemini, xAI) count thoughts, which they bill, only in the total.
+    total = _count(usage.get("total_tokens"))
+    if thoughts and total == read + written + thoughts:
+        written += thoughts
+    return read, written, thoughts, cached
+
+
+def _details(record: Mapping[str, object], name: str) -> Mapping[str, object]:
+    details = record.get(name)
     return details if isinstance(details, Mapping) else {}
 
 
 def _said(
-    record: Mapping[str, Any], attempt: Attempt
+    record: Mapping[str, object], attempt: Attempt
 ) -> tuple[str, str, tuple[TokenLogprob, ...] | None, bool]:
     """Return text, finish reason, probabilities, and whether there are separate thoughts."""
     choices = record.get("choices")
@@ -163,13 +155,13 @@ def _said(
     return text, finish, top, thought
 
 
-def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+def _mapping(value: object, name: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise _Malformed(f"{name} is not an object")
     return value
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     """Return a number of tokens; 0 if the value is not such a number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         value = int(value)
@@ -185,7 +177,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _content(content: Any) -> str:
+def _content(content: object) -> str:
     if isinstance(content, list):
         # Parts may also be reasoning, in a form that depends on the server.
         parts = [part for part in content if isinstance(part, Mapping) and not part.get("thought")]
@@ -197,11 +189,13 @@ def _content(content: Any) -> str:
     return "" if content is None else str(content)
 
 
-def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
+def _logprobs(choice: Mapping[str, object]) -> tuple[TokenLogprob, ...] | None:
     content = _mapping(choice.get("logprobs") or {}, "logprobs").get("content")
     if not content:
         return None
     try:
+        if not isinstance(content, list):
+            raise TypeError
         tokens = tuple(
             (
                 _whole(str(token["token"])),

@@ -17,11 +17,11 @@ import re
 import time
 import urllib.parse
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gecjury.core.addresses import (
     KEY_VARIABLE,
@@ -44,8 +44,6 @@ from gecjury.core.errors import (
 )
 from gecjury.core.textfiles import parse_json
 from gecjury.core.wording import visible
-from gecjury.judges.asking.exchange import Attempt, Model, Reply
-from gecjury.judges.asking.models import capabilities
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_client, run_to_end
 from gecjury.judges.backends.completion import (
@@ -54,13 +52,15 @@ from gecjury.judges.backends.completion import (
     error_status,
     read_completion,
 )
-from gecjury.judges.backends.window import (
-    capped,
-    said_window,
-    says_too_long,
-    too_long,
-)
+from gecjury.judges.backends.window import capped, said_window, says_too_long, too_long
+from gecjury.judges.exchange import Attempt, Model, Reply
+from gecjury.judges.models import capabilities
 from gecjury.judges.replies.reply import ignores_schema
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, AsyncOpenAI
+    from openai._legacy_response import LegacyAPIResponse
+    from openai.types.chat import ChatCompletion
 
 _LONGEST_WAIT = 120.0
 
@@ -215,7 +215,7 @@ class ServerBackend:
         self._named: str | None = None
         self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
 
-    def _connect(self, work: Assignment, limits: Limits) -> list[Any]:
+    def _connect(self, work: Assignment, limits: Limits) -> list[AsyncOpenAI]:
         """Return a client for each address; from now on their keys are masked."""
         urls, named = self.model.base_url.split("+"), work.runtime.api_key_env
         self._named = named
@@ -335,7 +335,9 @@ class OpenAIBackend(ServerBackend):
         if self._stop is not None:
             raise self._stop
 
-    async def _answer(self, client: Any, attempt: Attempt, work: Assignment) -> Reply | None:
+    async def _answer(
+        self, client: AsyncOpenAI, attempt: Attempt, work: Assignment
+    ) -> Reply | None:
         """Return a reply, after retries if necessary.
 
         Returns:
@@ -405,10 +407,10 @@ class OpenAIBackend(ServerBackend):
         if ignored and not self._obeys and self.model.structured != "schema":
             self.left_out.add("response_format")
 
-    async def _once(self, client: Any, attempt: Attempt, work: Assignment) -> Reply:
+    async def _once(self, client: AsyncOpenAI, attempt: Attempt, work: Assignment) -> Reply:
         import openai
 
-        def fail(error: Any) -> NoReturn:
+        def fail(error: APIStatusError) -> NoReturn:
             try:
                 self._raise_status(error, body)
             except Exception as fault:
@@ -421,9 +423,10 @@ class OpenAIBackend(ServerBackend):
         left_out = {"left_out": sorted(self.left_out)} if self.left_out else {}
         start = time.perf_counter()
         try:
-            raw = await client.chat.completions.with_raw_response.create(
-                **body, extra_headers={"Idempotency-Key": attempt.name}
+            create: Callable[..., Awaitable[LegacyAPIResponse[ChatCompletion]]] = (
+                client.chat.completions.with_raw_response.create
             )
+            raw = await create(**body, extra_headers={"Idempotency-Key": attempt.name})
             data = raw.http_response.content
         except openai.APIStatusError as error:
             fail(error)
@@ -441,6 +444,16 @@ class OpenAIBackend(ServerBackend):
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
         except Exception as error:  # any error of the client while it reads an odd answer
             raise _Transient(f"an answer that cannot be read ({type(error).__name__})") from None
+        record = self._record(data)
+        if said := error_in(record):
+            sent = openai.APIStatusError("", response=raw.http_response, body=said)
+            sent.status_code = error_status(said)
+            fail(sent)
+        seconds = time.perf_counter() - start
+        return read_completion(record, attempt, work.price, self._secrets, seconds, **left_out)
+
+    def _record(self, data: bytes) -> dict[str, object]:
+        """Return the JSON object in the body of a reply."""
         text = _without_marks(data.decode("utf-8", "replace").removeprefix("\ufeff"))
         try:
             record = parse_json(text, "the reply", "a completion", halves=True)
@@ -449,14 +462,9 @@ class OpenAIBackend(ServerBackend):
             raise _Transient(f"not JSON but {shown!r}" if text else "an empty reply") from None
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
-        if said := error_in(record):
-            sent = openai.APIStatusError("", response=raw.http_response, body=said)
-            sent.status_code = error_status(said)
-            fail(sent)
-        seconds = time.perf_counter() - start
-        return read_completion(record, attempt, work.price, self._secrets, seconds, **left_out)
+        return record
 
-    def _raise_status(self, error: Any, body: Mapping[str, Any]) -> NoReturn:
+    def _raise_status(self, error: APIStatusError, body: Mapping[str, object]) -> NoReturn:
         """Turn an error status into a retry, a request without a setting, or the end."""
         body_said = error.body if isinstance(error.body, dict) else {}
         status = error.status_code
@@ -503,14 +511,15 @@ class OpenAIBackend(ServerBackend):
         raise InputError(f"{self._server()} refuses the request ({status}): {text}") from None
 
     def _drop_refused(
-        self, error: Any, text: str, body: Mapping[str, Any], names: Sequence[str]
+        self, error: APIStatusError, text: str, body: Mapping[str, object], names: Sequence[str]
     ) -> None:
         """Leave out, from now on, the setting for which a request was refused.
 
         Raises:
             _Refused: there is such a setting, and the request should be sent again without it.
         """
-        sent = {**body, **body.get("extra_body", {})}
+        extra, form = body.get("extra_body"), body.get("response_format")
+        sent = {*body, *(extra if isinstance(extra, Mapping) else ())}
         # Some servers do not know limits on length; a schema without them is better than none.
         if _BOUND.lower() in text and "response_format" in sent and _BOUND not in self.left_out:
             self.left_out.add(_BOUND)
@@ -528,7 +537,7 @@ class OpenAIBackend(ServerBackend):
                 ) from None
             if name != "response_format":
                 self.left_out.add(name)
-            elif sent[name]["type"] == _SCHEMA and name not in self.left_out:
+            elif isinstance(form, Mapping) and _SCHEMA in form and name not in self.left_out:
                 # Some servers know only another way to ask for the same schema.
                 self.left_out.add(_SCHEMA)
             elif self.model.structured != "schema":
@@ -556,13 +565,13 @@ def _without_marks(text: str) -> str:
 
 def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
     """Return the limits, with room for the probabilities of tokens if these are requested."""
-    tokens = [a.sampling["max_tokens"] for a in attempts if a.sampling.get("logprobs")]
+    tokens = [a.max_tokens for a in attempts if a.sampling.get("logprobs")]
     # A question is asked again with twice the tokens, up to the number of tries.
     more = 4 * _TOKEN_BYTES * max(tokens, default=0)
     return replace(limits, reply_bytes=limits.reply_bytes + min(more, limits.file_bytes))
 
 
-def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> Any:
+def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> AsyncOpenAI:
     """Return the official client for a server; the key comes only from the environment.
 
     Args:
@@ -583,17 +592,7 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
         ) from None
     if url and (wrong := check_address(url)):
         raise _no_address(url, wrong)
-    variable = key_variable(url, named)
-    key = read_key(variable) if variable else ""
-    if not key:
-        if variable and variable == named:
-            raise OptionError(f"--api-key-env {variable}: the variable is not set")
-        if not url:
-            raise OptionError(
-                f"no key for OpenAI: set ${KEY_VARIABLE}, or name a server of your own with "
-                "base_url=http://HOST:PORT/v1"
-            )
-        key = "none"
+    key = _key_for(url, named)
     place, _, query = url.partition("?")
     bounded = bounded_client(limits or Limits(), proxies=not is_loopback(url))
     try:
@@ -612,31 +611,47 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
         raise _no_address(url, masked(str(error), [url])) from None
 
 
+def _key_for(url: str, named: str | None) -> str:
+    """Return the key for a server; `none` for one that needs no key."""
+    variable = key_variable(url, named)
+    if key := read_key(variable) if variable else "":
+        return key
+    if variable and variable == named:
+        raise OptionError(f"--api-key-env {variable}: the variable is not set")
+    if not url:
+        raise OptionError(
+            f"no key for OpenAI: set ${KEY_VARIABLE}, or name a server of your own with "
+            "base_url=http://HOST:PORT/v1"
+        )
+    return "none"
+
+
 def _no_address(url: str, why: str) -> OptionError:
     return OptionError(
         f"base_url {public_address(url)!r} is not an address ({why}); expected http://HOST:PORT/v1"
     )
 
 
-def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str, Any]:
+def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str, object]:
     """Return the settings of `chat.completions.create`, except those that the server refused."""
     able, sampling = capabilities(model), attempt.sampling
     cap = "max_completion_tokens" if "max_tokens" in left_out else able.cap
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "model": model.name,
         "messages": [dict(message) for message in attempt.request.messages],
         "temperature": sampling.get("temperature"),
         "seed": sampling.get("seed"),
-        cap: sampling["max_tokens"],
+        cap: attempt.max_tokens,
         "reasoning_effort": sampling.get("reasoning_effort"),
     }
     if attempt.request.schema is not None:
-        schema = dict(attempt.request.schema)
+        schema: Mapping[str, object] = attempt.request.schema
         if _BOUND in left_out:
-            schema["properties"] = {
+            properties = {
                 key: {name: value for name, value in of_key.items() if name != _BOUND}
-                for key, of_key in schema["properties"].items()
+                for key, of_key in attempt.request.schema["properties"].items()
             }
+            schema = {**schema, "properties": properties}
         form = {"name": "verdict", "strict": True, "schema": schema}
         body["response_format"] = {"type": _SCHEMA, _SCHEMA: form}
         if _SCHEMA in left_out:
@@ -644,13 +659,14 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
     if sampling.get("logprobs"):
         body["logprobs"], body["top_logprobs"] = True, sampling["logprobs"]
     if able.template_options and "thinking" in sampling:
-        options = {"enable_thinking": sampling["thinking"]}
+        extra: dict[str, object] = {}
         if "chat_template_kwargs" not in left_out:
-            body["extra_body"] = {"chat_template_kwargs": options}
+            extra["chat_template_kwargs"] = {"enable_thinking": sampling["thinking"]}
         # DeepSeek turns reasoning off with a separate setting; its efforts begin at low.
         if model.effort != "auto" and _DEEPSEEK in model.base_url:
             kind = "enabled" if sampling["thinking"] else "disabled"
-            body.setdefault("extra_body", {})["thinking"] = {"type": kind}
+            extra["thinking"] = {"type": kind}
             if not sampling["thinking"]:
                 del body["reasoning_effort"]
+        body["extra_body"] = extra or None
     return {n: value for n, value in body.items() if value is not None and n not in left_out}

@@ -13,15 +13,19 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gecjury.core.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.core.textfiles import parse_json
-from gecjury.judges.asking.exchange import Attempt, Model, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
 from gecjury.judges.backends.completion import error_in, error_message, read_completion
 from gecjury.judges.backends.openai import ServerBackend, request_body
+from gecjury.judges.exchange import Attempt, Model, key_of
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types import Batch
 
 _MARK = "gecjury"
 # The service's limits are 50,000 lines and 200 MB.
@@ -82,7 +86,7 @@ class BatchBackend(ServerBackend):
             "same command again to collect them"
         )
 
-    async def _all(self, client: Any, work: Assignment) -> None:
+    async def _all(self, client: AsyncOpenAI, work: Assignment) -> None:
         waiting = {attempt.name: attempt for attempt in work.attempts}
         mark = key_of({"model": self.model.name, "prompt": work.attempts[0].request.prompt})
         fruitless = 0
@@ -112,7 +116,7 @@ class BatchBackend(ServerBackend):
 
     def _line(self, attempt: Attempt) -> str:
         body = request_body(self.model, attempt, set())
-        body |= body.pop("extra_body", {})
+        body |= _mapping(body.pop("extra_body", None))
         record = {
             "custom_id": attempt.name,
             "method": "POST",
@@ -121,7 +125,7 @@ class BatchBackend(ServerBackend):
         }
         return json.dumps(record)
 
-    async def _submit(self, client: Any, mark: str, lines: Sequence[str]) -> None:
+    async def _submit(self, client: AsyncOpenAI, mark: str, lines: Sequence[str]) -> None:
         data = "\n".join(lines).encode() + b"\n"
         with self._asking():
             file = await client.files.create(file=("gecjury.jsonl", data), purpose="batch")
@@ -135,9 +139,9 @@ class BatchBackend(ServerBackend):
             )
         self._submitted.add(_name(batch, "id"))
 
-    async def _batches(self, client: Any, mark: str) -> list[Any]:
+    async def _batches(self, client: AsyncOpenAI, mark: str) -> list[Batch]:
         """Return the batches that carry a run's mark."""
-        listed: list[Any] = []
+        listed: list[Batch] = []
         with self._asking():
             async for batch in client.batches.list(limit=100):
                 listed.append(batch)
@@ -145,7 +149,7 @@ class BatchBackend(ServerBackend):
                     break
         return [b for b in listed if _mapping(getattr(b, "metadata", None)).get(_MARK) == mark]
 
-    async def _wait(self, client: Any, mark: str) -> None:
+    async def _wait(self, client: AsyncOpenAI, mark: str) -> None:
         """Wait until none of our batches is running."""
         pause = self._pause
         end = time.monotonic() + _LONGEST_WAIT
@@ -159,7 +163,7 @@ class BatchBackend(ServerBackend):
             pause = min(_LONGEST_PAUSE, 1.5 * pause)
 
     async def _collect(
-        self, client: Any, mark: str, waiting: dict[str, Attempt], work: Assignment
+        self, client: AsyncOpenAI, mark: str, waiting: dict[str, Attempt], work: Assignment
     ) -> set[str]:
         """Deliver the answers of finished batches, and return the names of running requests."""
         running: set[str] = set()
@@ -183,7 +187,7 @@ class BatchBackend(ServerBackend):
                         self._take(line, waiting, work)
         return running
 
-    def _check_names(self, lines: Sequence[Mapping[str, Any]]) -> None:
+    def _check_names(self, lines: Sequence[Mapping[str, object]]) -> None:
         """Refuse the output of a batch of this run in which no line names a request of the run."""
         names = [str(line.get("custom_id")) for line in lines]
         if names and self._asked.isdisjoint(names):
@@ -193,9 +197,9 @@ class BatchBackend(ServerBackend):
                 "try without --batch"
             )
 
-    def _undisputed(self, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _undisputed(self, lines: Sequence[dict[str, object]]) -> list[dict[str, object]]:
         """Return the lines of a file, without requests that several lines answer differently."""
-        said: dict[str, list[Any]] = {}
+        said: dict[str, list[object]] = {}
         for line in lines:
             body = _mapping(_mapping(line.get("response")).get("body"))
             said.setdefault(str(line.get("custom_id")), []).append(body.get("choices"))
@@ -204,7 +208,9 @@ class BatchBackend(ServerBackend):
             self._refused = f"the output has different answers to {ours[0]!r}"
         return [line for line in lines if str(line.get("custom_id")) not in disputed]
 
-    def _take(self, line: Mapping[str, Any], waiting: dict[str, Attempt], work: Assignment) -> None:
+    def _take(
+        self, line: Mapping[str, object], waiting: dict[str, Attempt], work: Assignment
+    ) -> None:
         """Deliver one line, unless its request is answered already or the line is an error."""
         name = str(line.get("custom_id"))
         response = _mapping(line.get("response"))
@@ -221,7 +227,7 @@ class BatchBackend(ServerBackend):
         if following is not None:
             waiting[following.name] = following
 
-    async def _lines(self, client: Any, file: str) -> list[dict[str, Any]]:
+    async def _lines(self, client: AsyncOpenAI, file: str) -> list[dict[str, object]]:
         """Return the JSON objects of a file; a line that was cut off in transfer is skipped."""
         with self._asking():
             data = (await client.files.content(file)).content
@@ -238,13 +244,13 @@ class BatchBackend(ServerBackend):
         return records
 
 
-def _name(thing: Any, attribute: str) -> str:
+def _name(thing: object, attribute: str) -> str:
     """Return an attribute of a server's object if it is a string; else an empty string."""
     value = getattr(thing, attribute, None)
     return value if isinstance(value, str) else ""
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 

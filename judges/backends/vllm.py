@@ -15,15 +15,20 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
 from gecjury.core.textfiles import read_toml, user_path
-from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, too_long
+from gecjury.judges.exchange import AnswerSchema, Attempt, Model, Reply, Sampling
 from gecjury.models.checkpoints import check_name, check_settings, weight_bytes
 
+if TYPE_CHECKING:
+    from vllm import RequestOutput, SamplingParams
+
+EngineSettings = Mapping[str, float | str]
+"""Settings of `vllm.LLM` by name."""
 # Settings of `vllm.LLM` that a user's file may give. A study that somebody sent may name the file,
 # so these load no code, read and write no files, and open no connections.
 _SETTINGS = frozenset(
@@ -52,7 +57,7 @@ _ENVIRONMENT = {
     "PYTHONSAFEPATH": "1",
 }
 # One engine at a time: two models seldom fit into one machine's memory.
-_loaded: dict[tuple[Any, ...], _VLLMEngine] = {}
+_loaded: dict[tuple[object, ...], _VLLMEngine] = {}
 
 
 class VLLMBackend:
@@ -109,20 +114,21 @@ class _VLLMEngine:
                 f"{install_hint('vllm')} on a machine with a GPU"
             ) from None
         self.vllm, self.model = vllm, model
-        arguments: dict[str, Any] = {
+        options = dict(model.options)
+        arguments: dict[str, object] = {
             "model": model.name,
             "enable_prefix_caching": True,
             # Set for the engine as well as for each request; only xgrammar respects both.
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
-            **dict(model.options),
+            **options,
             "trust_remote_code": False,
         }
         check_settings(model.name)
-        _refuse_too_large(arguments)
+        _refuse_too_large(model.name, options)
         try:
             self.llm = vllm.LLM(**arguments)
         except Exception as error:  # vLLM raises any error of its parts
-            reason = _first_line(error) + _memory_hint(str(error), arguments)
+            reason = _first_line(error) + _memory_hint(str(error), options)
             raise InputError(f"vLLM cannot load {model.name}: {reason}") from None
         tokenizer = self.llm.get_tokenizer()
         if not getattr(tokenizer, "chat_template", None):
@@ -154,7 +160,7 @@ class _VLLMEngine:
         for attempt in attempts:
             # A token has at least one byte, so most prompts need not be counted.
             most = around + sum(len(m["content"].encode()) for m in attempt.request.messages)
-            if most + attempt.sampling["max_tokens"] <= self.window:
+            if most + attempt.max_tokens <= self.window:
                 fitting.append(attempt)
             elif (fit := fitted(attempt, self._tokens(attempt), self.window)) is not None:
                 fitting.append(fit)
@@ -164,7 +170,7 @@ class _VLLMEngine:
 
     def _tokens(self, attempt: Attempt, *, empty: bool = False) -> int:
         """Count the tokens of a prompt as the model reads it, or of the template around it."""
-        options = _template(attempt.sampling)["chat_template_kwargs"]
+        options = _thinking(attempt.sampling)
         messages = [dict(m, content="") if empty else dict(m) for m in attempt.request.messages]
         text = self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, **options
@@ -181,7 +187,7 @@ class _VLLMEngine:
             return
         conversations = [[dict(m) for m in attempt.request.messages] for attempt in attempts]
         params = [self._params(attempt.sampling, attempt.request.schema) for attempt in attempts]
-        template = _template(attempts[0].sampling)
+        template = {"chat_template_kwargs": _thinking(attempts[0].sampling)}
         start = time.perf_counter()
         # Like `LLM.chat`, but in two steps if possible, so that replies are stored as they arrive.
         stepwise = hasattr(self.llm, "enqueue_chat")
@@ -209,8 +215,8 @@ class _VLLMEngine:
                     seconds = time.perf_counter() - start
                     yield asked, _reply(output, seconds, asked, self.thoughts_end)
 
-    def _params(self, sampling: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Any:
-        settings: dict[str, Any] = {
+    def _params(self, sampling: Sampling, schema: AnswerSchema | None) -> SamplingParams:
+        settings: dict[str, object] = {
             "temperature": sampling.get("temperature", 0.0),
             "max_tokens": sampling["max_tokens"],
             "seed": sampling.get("seed"),
@@ -228,15 +234,15 @@ class _VLLMEngine:
         return self.vllm.SamplingParams(**settings)
 
 
-def _template(sampling: Mapping[str, Any]) -> dict[str, Any]:
+def _thinking(sampling: Sampling) -> Sampling:
     """Return the chat template's options on reasoning; templates ignore unknown options."""
     options = {"enable_thinking": bool(sampling.get("thinking"))}
     if effort := sampling.get("reasoning_effort"):
-        return {"chat_template_kwargs": {**options, "reasoning_effort": effort}}
-    return {"chat_template_kwargs": options}
+        return {**options, "reasoning_effort": effort}
+    return options
 
 
-def read_engine(path: str) -> tuple[tuple[str, Any], ...]:
+def read_engine(path: str) -> tuple[tuple[str, float | str], ...]:
     """Return the settings in a file, by the names of vLLM's `EngineArgs`.
 
     Raises:
@@ -261,7 +267,9 @@ def _is_word(value: object) -> bool:
     return isinstance(value, str) and _WORD.fullmatch(value) is not None
 
 
-def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | None) -> Reply:
+def _reply(
+    output: RequestOutput, seconds: float, attempt: Attempt, thoughts_end: int | None
+) -> Reply:
     done = output.outputs[0]
     finish = str(done.finish_reason or "stop")
     thoughts = 0
@@ -307,16 +315,13 @@ def _refuse_file(model: str) -> None:
         )
 
 
-def _refuse_too_large(arguments: Mapping[str, Any]) -> None:
+def _refuse_too_large(model: str, options: EngineSettings) -> None:
     """Refuse a model whose weights do not fit into memory, before they are loaded.
 
     Of a CPU's memory, only what is available counts. Of GPUs, the whole memory counts: vLLM itself
     refuses a GPU that is in use, and PyTorch would have to initialise CUDA in this process.
-
-    Args:
-        arguments: arguments of `vllm.LLM`.
     """
-    if arguments.get("quantization") or arguments.get("cpu_offload_gb"):
+    if options.get("quantization") or options.get("cpu_offload_gb"):
         return  # the model needs less memory than its files have
     try:
         from vllm.platforms import current_platform
@@ -327,30 +332,29 @@ def _refuse_too_large(arguments: Mapping[str, Any]) -> None:
             room, where = psutil.virtual_memory().available, "of memory are free"
         else:
             parts = ("tensor_parallel_size", "pipeline_parallel_size")
-            devices = math.prod(int(arguments.get(part, 1)) for part in parts)
+            devices = math.prod(int(options.get(part, 1)) for part in parts)
             room = devices * current_platform.get_device_total_memory()
             where = f"is the memory of {devices} GPU (tensor_parallel_size in engine=FILE.toml)"
     except (ImportError, NotImplementedError):
         return
-    if (needed := weight_bytes(arguments["model"])) > room:
+    if (needed := weight_bytes(model)) > room:
         raise InputError(
-            f"{arguments['model']}: its weights have {needed / 1e9:.1f} GB, but {room / 1e9:.1f} "
+            f"{model}: its weights have {needed / 1e9:.1f} GB, but {room / 1e9:.1f} "
             f"GB {where}; choose a smaller or a quantized model, or ask a server (base_url=…)"
         )
 
 
-def _memory_hint(error: str, arguments: Mapping[str, Any]) -> str:
+def _memory_hint(error: str, options: EngineSettings) -> str:
     """Return the remedy for an engine that has too little memory; empty for other errors.
 
     By default vLLM uses nine tenths of a GPU's memory, or of the machine's on a CPU.
 
     Args:
         error: vLLM's message; the cause may be only in the log of the engine's process.
-        arguments: arguments of `vllm.LLM`.
     """
     if "memory" not in error.lower() and "Engine core initialization failed" not in error:
         return ""
-    share = arguments.get("gpu_memory_utilization", 1)
+    share = float(options.get("gpu_memory_utilization", 1))
     less = 0.3 if share > 0.3 else round(share / 2, 3)
     return (
         "; if memory is short, name a file with less of it (engine=FILE.toml), also on a CPU: "

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Reply
+from gecjury.judges.exchange import TOO_LONG, Attempt, Reply
 
 # With fewer tokens a model that thinks would be cut off in the middle of its thoughts.
 _LEAST_THINKING = 1024
@@ -36,7 +35,7 @@ def least_tokens(attempt: Attempt) -> int:
     sampling = attempt.request.sampling
     if sampling.get("thinking") or sampling.get("reasoning_effort", "none") != "none":
         least += _LEAST_THINKING
-    return min(least, int(attempt.sampling["max_tokens"]))
+    return min(least, attempt.max_tokens)
 
 
 def fitted(attempt: Attempt, tokens: int, window: int) -> Attempt | None:
@@ -46,7 +45,7 @@ def fitted(attempt: Attempt, tokens: int, window: int) -> Attempt | None:
         None if the prompt does not fit into the window.
     """
     room = window - tokens
-    if room >= int(attempt.sampling["max_tokens"]):
+    if room >= attempt.max_tokens:
         return attempt
     if room < least_tokens(attempt):
         return None
@@ -59,7 +58,7 @@ def capped(attempt: Attempt) -> Attempt | None:
     The number of its tokens is not known here, so the cap is lowered to its minimum at once.
     """
     least = least_tokens(attempt)
-    if attempt.sampling["max_tokens"] <= least:
+    if attempt.max_tokens <= least:
         return None
     return replace(attempt, overrides={**attempt.overrides, "max_tokens": least})
 
@@ -70,7 +69,7 @@ def too_long(window: int | None) -> Reply:
     return Reply(f"the prompt does not fit {shown}", TOO_LONG)
 
 
-def says_too_long(status: int, error: Mapping[str, Any], text: str) -> bool:
+def says_too_long(status: int, error: Mapping[str, object], text: str) -> bool:
     """Return whether a refusal says that prompt and cap do not fit the server's window.
 
     Args:
@@ -85,7 +84,7 @@ def says_too_long(status: int, error: Mapping[str, Any], text: str) -> bool:
     return bool(_TOO_LONG.search(text.lower()))
 
 
-def said_window(error: Mapping[str, Any], text: str) -> int | None:
+def said_window(error: Mapping[str, object], text: str) -> int | None:
     """Return the window that a refusal names; None if it names none."""
     if (count := _count(error.get("n_ctx"))) is not None:
         return count
@@ -93,7 +92,7 @@ def said_window(error: Mapping[str, Any], text: str) -> int | None:
     return _count(int(said[1])) if said else None
 
 
-def _count(value: Any) -> int | None:
+def _count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 1 < value < 1e9 else None

@@ -12,12 +12,12 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from gecjury.core.errors import OptionError
-from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.exchange import AnswerSchema, FieldSchema, Reply
 from gecjury.judges.replies.reply import (
     GRADES,
     IMPORTANCE,
@@ -76,14 +76,14 @@ class AnswerForm(Generic[T]):
         reasoned: whether a reason precedes the answer; see `with_reason`.
     """
 
-    fields: Mapping[str, Mapping[str, Any]]
-    typical: Mapping[str, Any]
+    fields: Mapping[str, FieldSchema]
+    typical: Mapping[str, object]
     read: _ReadObject[T]
     room: int = field(default=0, kw_only=True)
     reasoned: bool = field(default=False, kw_only=True)
 
     @functools.cached_property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> AnswerSchema:
         """The JSON schema of an answer."""
         return {
             "type": "object",
@@ -99,7 +99,7 @@ class AnswerForm(Generic[T]):
 
     def with_reason(self) -> Self:
         """Return the form of the same answer with the reason for it as its first key."""
-        text = {"type": "string", "maxLength": REASON_CHARACTERS}
+        text: FieldSchema = {"type": "string", "maxLength": REASON_CHARACTERS}
         fields = {REASON: text, **self.fields}
         typical = {REASON: _TYPICAL_REASON, **self.typical}
         return replace(self, fields=fields, typical=typical, reasoned=True)
@@ -107,6 +107,10 @@ class AnswerForm(Generic[T]):
     def read_plain(self, reply: Reply) -> T | Failure:
         """Return the answer as written in a reply."""
         return self.read(reply.text, reasoned=self.reasoned)
+
+    def reader(self, *, weighted: bool) -> Callable[[Reply], T | Failure]:
+        """Return the reader of replies, which expects probabilities of tokens if `weighted`."""
+        return self.read_plain
 
 
 @dataclass(frozen=True)
@@ -120,13 +124,18 @@ class ScoreForm(AnswerForm[list[float]]):
     """
 
     places: Sequence[tuple[str, Mapping[str, float]]]
-    words: Mapping[tuple[float, ...], Any] = field(default_factory=dict)
+    words: Mapping[tuple[float, ...], str | bool] = field(default_factory=dict)
 
-    def answer(self, scores: Sequence[float], reason: str = "") -> dict[str, Any]:
+    def answer(self, scores: Sequence[float], reason: str = "") -> dict[str, object]:
         """Return the answer that is read as these scores."""
-        values = [self.words[tuple(scores)]] if self.words else [int(score) for score in scores]
-        verdict = dict(zip((key for key in self.fields if key != REASON), values, strict=True))
-        return {REASON: reason, **verdict} if self.reasoned else verdict
+        values = [self.words[tuple(scores)]] if self.words else map(int, scores)
+        keys = (key for key in self.fields if key != REASON)
+        said = {REASON: reason} if self.reasoned else {}
+        return {**said, **dict(zip(keys, values, strict=True))}
+
+    def reader(self, *, weighted: bool) -> Callable[[Reply], Verdict]:
+        """Return the reader of replies."""
+        return self.read_expected if weighted else self.read_plain
 
     def read_expected(self, reply: Reply) -> Verdict:
         """Return the expected scores of a reply; a score without a token is returned as written.
@@ -151,7 +160,7 @@ class ScoreForm(AnswerForm[list[float]]):
         return PartlyWritten(scores, written) if written else scores
 
 
-_POINTS = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+_POINTS: FieldSchema = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
 SCORE = ScoreForm({"score": _POINTS}, {"score": 3}, read_score, (("score", _DIGITS),))
 """One score from 1 to 5."""
 CHOICE = ScoreForm(
@@ -172,8 +181,8 @@ VALIDITY = ScoreForm(
 """The validity of an edit."""
 TEXT = AnswerForm[str]({"text": {"type": "string"}}, {"text": ""}, read_text)
 """A text."""
-_TEN = {"type": "integer", "enum": [*range(1, 11)]}
-_ROW = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
+_TEN: FieldSchema = {"type": "integer", "enum": [*range(1, 11)]}
+_ROW: FieldSchema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
 GRADED = AnswerForm[list[float]](dict.fromkeys(GRADES, _TEN), dict.fromkeys(GRADES, 8), read_grades)
 """Three grades from 1 to 10."""
 GRADED_WEIGHED = AnswerForm[list[float]](

@@ -20,11 +20,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import parse_json
-from gecjury.judges.asking.exchange import Reply, Request
+from gecjury.judges.exchange import AnswerSchema, Reply, Request
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
 
 _WORDS = (
@@ -75,7 +75,6 @@ def without_reasoning(text: str, *, quoting: bool = False) -> str | None:
     Some chat templates open the reasoning in the prompt, so that only its end is in the text.
 
     Args:
-        text: what a model wrote.
         quoting: the answer may quote other texts, so that marks in and after it are ignored.
 
     Returns:
@@ -234,12 +233,12 @@ def ignores_schema(request: Request, reply: Reply) -> bool | None:
 _TYPES: Mapping[str, type] = {"array": list, "boolean": bool, "integer": int, "string": str}
 
 
-def has_form(text: str, schema: Mapping[str, Any]) -> bool:
+def has_form(text: str, schema: AnswerSchema) -> bool:
     """Return whether a reply, after its thinking, is only an object that one of our schemas allows.
 
     Args:
         text: the reply.
-        schema: the schema of an object whose fields all have a `type` and possibly an `enum`.
+        schema: the schema.
     """
     answer = answer_text(text, reasoned=REASON in schema["properties"])
     if isinstance(answer, Failure):

@@ -99,7 +99,7 @@ class RankedPair:
 def read_parallel(
     names: Sequence[str], folder: Callable[[], DataFolder], language: Language = ENGLISH
 ) -> list[CorrectedPair]:
-    """Read parallel text.
+    """Read parallel text: one pair per source and reference, unchanged sentences included.
 
     The edits of text files are the runs that an alignment of the tokens leaves unmatched, in any
     language; the edits of M2 files are the annotators'. Neither needs a tagger.
@@ -110,9 +110,6 @@ def read_parallel(
         language: language of text files, which determines the folding of characters. Tokens are
             separated by spaces; in languages without spaces they are single characters.
 
-    Returns:
-        One entry per source and reference, including unchanged sentences.
-
     Raises:
         InputError: a file cannot be read, or line counts differ.
         OptionError: a name is neither a set nor files.
@@ -120,23 +117,8 @@ def read_parallel(
     """
     corrections: list[CorrectedPair] = []
     for name in names:
-        if name in (_GECCC, _UA_GEC):
-            # UA-GEC's fluency edits are included: more fluent counts as better here.
-            text = (
-                read_geccc(folder(), "dev")
-                if name == _GECCC
-                else read_ua_gec("train", "gec-fluency")
-            )
-            corrections += [
-                _corrected(source, target, language_of(PARALLEL_LANGUAGES[name]))
-                for source, references in zip(text.sources, text.references, strict=True)
-                for target in references
-            ]
-        elif name in PARALLEL_SETS:
-            parts = PARALLEL_SETS[name]
-            paths = folder().paths([p for source, refs in parts for p in (source, *refs)])
-            for source, references in parts:
-                corrections += _read_texts(paths[source], [paths[r] for r in references])
+        if name in PARALLEL_LANGUAGES:
+            corrections += _read_set(name, folder)
         else:
             source, *others = name.split(",")
             if not Path(source).exists():
@@ -152,6 +134,22 @@ def read_parallel(
             "that sources and corrections are not the same file"
         )
     return corrections
+
+
+def _read_set(name: str, folder: Callable[[], DataFolder]) -> list[CorrectedPair]:
+    """Read a set of `PARALLEL_LANGUAGES`."""
+    if name in PARALLEL_SETS:
+        parts = PARALLEL_SETS[name]
+        paths = folder().paths([p for source, refs in parts for p in (source, *refs)])
+        read = (_read_texts(paths[source], [paths[r] for r in refs]) for source, refs in parts)
+        return list(itertools.chain.from_iterable(read))
+    # UA-GEC's fluency edits are included: more fluent counts as better here.
+    text = read_geccc(folder(), "dev") if name == _GECCC else read_ua_gec("train", "gec-fluency")
+    return [
+        _corrected(source, target, language_of(PARALLEL_LANGUAGES[name]))
+        for source, references in zip(text.sources, text.references, strict=True)
+        for target in references
+    ]
 
 
 def _corrected(source: str, target: str, language: Language = ENGLISH) -> CorrectedPair:
@@ -250,9 +248,7 @@ def ranked_pairs(
     *,
     tries: int = 30,
 ) -> list[RankedPair]:
-    """Return IMPARA's pairs of two random subsets of a correction's edits.
-
-    The subset with the larger total impact is better.
+    """Return IMPARA's pairs of random subsets of a correction's edits, the larger impact better.
 
     Args:
         count: number of pairs wanted; fewer if the text does not have enough.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class _Pooled:
         """The encoder, under transformers' name for it."""
         return self.encoder
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, **others: Any) -> Tensor:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, **others: Tensor) -> Tensor:
         """Return the outputs, batch × outputs, as `logits`."""
         from transformers.modeling_outputs import SequenceClassifierOutput
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -283,7 +282,7 @@ def save_change(tuned: str, folder: Path, *, rank: int, layers: int) -> None:
     save_file(tensors, folder / CHANGE_FILE, metadata={"base": resolve(EMBEDDED).identity})
 
 
-def _weights(name: str) -> dict[str, Any]:
+def _weights(name: str) -> dict[str, FloatArray]:
     """Return an encoder's parameters as 64-bit arrays, by their names in the encoder alone."""
     checkpoint = resolve(name)
     network, _ = read_network(checkpoint, read_config(checkpoint), "encoder")

@@ -95,7 +95,7 @@ EncoderInputs = Mapping[str, Any]
 
 def tokenise(
     tokenizer: Tokenizer, first: Sequence[str], second: Sequence[str] | None, max_length: int
-) -> list[dict[str, Any]]:
+) -> list[EncoderInputs]:
     """Return the inputs of texts, or of pairs with the texts of `second`."""
     encoded = tokenizer(
         list(first),
@@ -107,7 +107,7 @@ def tokenise(
     return [{key: column[row] for key, column in columns.items()} for row in range(len(first))]
 
 
-def padded(tokenizer: Tokenizer, inputs: Sequence[EncoderInputs]) -> dict[str, Any]:
+def padded(tokenizer: Tokenizer, inputs: Sequence[EncoderInputs]) -> dict[str, Tensor]:
     """Return inputs as one batch of tensors; their labels, if any, are left out.
 
     The tokenizer's own method gives the same but takes five times as long, while a GPU waits.
@@ -133,7 +133,7 @@ def padded(tokenizer: Tokenizer, inputs: Sequence[EncoderInputs]) -> dict[str, A
 
 def batch_logits(
     model: Network, tokenizer: Tokenizer, inputs: Sequence[EncoderInputs], runtime: Runtime
-) -> Iterator[tuple[list[int], Any]]:
+) -> Iterator[tuple[list[int], Tensor]]:
     """Yield the positions of each batch and the model's 32-bit outputs for them, as a tensor.
 
     The model is put into evaluation mode and stays in it. The longest inputs are read first.
@@ -188,7 +188,7 @@ def load_model(
     return read_network(checkpoint, config, kind, ignore_mismatched_sizes=True)[0]
 
 
-def head_config(names: Sequence[str]) -> dict[str, Any]:
+def head_config(names: Sequence[str]) -> dict[str, object]:
     """Return the configuration entries that name a network's outputs."""
     return {
         "num_labels": len(names),
@@ -225,7 +225,7 @@ def save_model(model: Network, tokenizer: Tokenizer, folder: Path) -> None:
         partial.rmdir()
 
 
-def save_tensors(tensors: Mapping[str, NDArray[Any]], path: Path) -> None:
+def save_tensors(tensors: Mapping[str, NDArray[np.generic]], path: Path) -> None:
     """Write arrays as safetensors: all of them or nothing.
 
     Raises:

@@ -7,10 +7,10 @@ recomputing layers (gradient checkpointing) saves the activations.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from gecjury.core.errors import OptionError
-from gecjury.models.foreign import ModelConfig, Network
+from gecjury.models.foreign import ModelConfig, Network, Tensor
 
 
 def check_layers(config: ModelConfig, count: int) -> None:
@@ -27,7 +27,7 @@ def check_layers(config: ModelConfig, count: int) -> None:
         )
 
 
-def encoder_layers(model: Network) -> list[Any]:
+def encoder_layers(model: Network) -> list[Network]:
     """Return the layers of a model's encoder, the lowest first.
 
     Raises:
@@ -122,7 +122,7 @@ def recompute_layers(model: Network) -> None:
     import torch
     from torch.utils.checkpoint import checkpoint
 
-    def recomputed(forward: Any, *inputs: Any, **named: Any) -> Any:
+    def recomputed(forward: Callable[..., Tensor], *inputs: Tensor, **named: Tensor) -> Tensor:
         if not torch.is_grad_enabled():
             return forward(*inputs, **named)
         return checkpoint(forward, *inputs, use_reentrant=False, **named)
@@ -134,9 +134,9 @@ def recompute_layers(model: Network) -> None:
 def keep_layers(model: Network) -> None:
     """Undo `recompute_layers`."""
     for layer in encoder_layers(model):
-        vars(layer).pop("forward", None)
+        layer.__dict__.pop("forward", None)
 
 
-def _pooler(model: Network) -> list[Any]:
+def _pooler(model: Network) -> list[Tensor]:
     pooler = getattr(model.base_model, "pooler", None)
     return [] if pooler is None else list(pooler.parameters())

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,7 +30,13 @@ from gecjury.refless.data.labelled import (
     refuse_one_class,
 )
 from gecjury.refless.nets.probe import plain_text
-from gecjury.refless.nets.regressor import batch_logits, load_model, load_tokenizer, save_model
+from gecjury.refless.nets.regressor import (
+    EncoderInputs,
+    batch_logits,
+    load_model,
+    load_tokenizer,
+    save_model,
+)
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card, shown_name
 from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
@@ -72,27 +78,25 @@ def run_detection(
         watch.told("detection: already trained by an earlier run")
     else:
         # Rate and epochs are those that the recipes were measured with.
-        usual = {"epochs": 2, "learning_rate": 1e-4, "patience": 0}
-        result, tokenizer = learn_detection(job, text, "detection", watch, **usual)
+        usual = replace(job.recipe.settings, epochs=2, learning_rate=1e-4, patience=0)
+        result, tokenizer = learn_detection(job, text, "detection", watch, usual)
         if is_main_process():
             save_model(result.model, tokenizer, saved)
             names = ("precision", "recall", "ap")
             figures = {f"detection {name}": result.best[name] for name in names}
             write_text(path, json.dumps({"detection": result.best["score"], **figures}))
         wait_for_all()
-    return str(saved), dict(kept_record(Mapping[str, float], path))
+    return str(saved), kept_record(dict[str, float], path)
 
 
 def learn_detection(
-    job: TrainingJob, text: LabelledText, name: str, watch: Watch, **changes: Any
-) -> tuple[Fit, Any]:
+    job: TrainingJob, text: LabelledText, name: str, watch: Watch, settings: TrainSettings
+) -> tuple[Fit, Tokenizer]:
     """Train a detector; return it with its dev figures, and its tokenizer.
 
     Args:
         name: name of the detector in the run's history and of the folder of its checkpoints.
-        changes: settings that differ from those of the job.
     """
-    settings = replace(job.recipe.settings, **changes)
     tokenizer = load_tokenizer(job.start)
     text = with_dev(text, settings.seed)
     examples = labelled_examples(text.train, tokenizer, settings.max_length)
@@ -198,7 +202,7 @@ def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]]
 
 def piece_spans(
     sentences: Sequence[LabelledSentence], tokenizer: Tokenizer, max_length: int
-) -> Iterator[tuple[dict[str, Any], list[tuple[int, int] | None], list[int]]]:
+) -> Iterator[tuple[EncoderInputs, list[tuple[int, int] | None], list[int]]]:
     """Tokenise sentences and find the word pieces of their words.
 
     Yields:
@@ -232,12 +236,12 @@ def piece_spans(
 
 def labelled_examples(
     sentences: Sequence[LabelledSentence], tokenizer: Tokenizer, max_length: int
-) -> list[dict[str, Any]]:
+) -> list[EncoderInputs]:
     """Return tokenised sentences with `labels`: 0 or 1 on words' first and last pieces, else −100.
 
     A word that consists of several tokens (`do n't`) is wrong if one of them is.
     """
-    examples = []
+    examples: list[EncoderInputs] = []
     tokenised = piece_spans(sentences, tokenizer, max_length)
     for sentence, (inputs, places, word_of) in zip(sentences, tokenised, strict=True):
         wrong = [False] * len(places)
@@ -353,7 +357,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     if (earlier := job.finished(run, _DetectionReport)) is not None:
         return dict(earlier.figures)
     watch = job.watch()
-    result, tokenizer = learn_detection(job, text, "detector", watch)
+    result, tokenizer = learn_detection(job, text, "detector", watch, job.recipe.settings)
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     # The detector itself is in the top folder, where `train some` and `train impara` load it.

@@ -12,6 +12,7 @@ from gecjury.refless.nets.bundle import Bundle, aspect_weights, metric_for
 from gecjury.refless.training.detection import figures_in_words
 from gecjury.refless.training.job import JobSettings
 from gecjury.refless.training.model_card import Figures, figures_table, model_card
+from gecjury.refless.training.recipe import Recipe
 from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
 from gecjury.stats.correlation import pearson, spearman
 
@@ -109,31 +110,32 @@ def aspect_figures(ratings: FloatArray, predicted: FloatArray) -> dict[str, floa
     }
 
 
-def some_card(job: JobSettings, report: Report) -> str:
-    """Return the model card of a SOME."""
+def _limits(recipe: Recipe) -> list[str]:
+    """Return notes on the limits of a model."""
     notes = []
-    if job.recipe.features:
+    if recipe.features:
         notes.append(
             "gecjury adds case, spelling and edit features; plain transformers gives only the "
             "model's own prediction, on the same scale"
         )
     # Plain transformers cannot use the kernel regression, so the card must say so.
-    if job.recipe.kernel:
+    if recipe.kernel:
         notes.append(
             "The ratings come from kernel regression (kernel.safetensors) on the encoders' hidden "
             "states"
-            + (", averaged with the fine-tuned models" if job.recipe.fine_tune else "")
+            + (", averaged with the fine-tuned models" if recipe.fine_tune else "")
             + "; plain transformers loads only the "
-            + ("models" if job.recipe.fine_tune else "encoders")
+            + ("models" if recipe.fine_tune else "encoders")
         )
     # See `Probe.paired`: such models order sources rather than corrections of one source.
-    if job.recipe.read_source:
+    if recipe.read_source:
         notes.append(
             "Grammaticality and fluency also read the source and may rate what a correction "
             "reveals about it; do not compare systems with this model unless differences within a "
-            f"source had extra weight in training (here: within={job.recipe.within:g})"
+            f"source had extra weight in training (here: within={recipe.within:g})"
         )
-    notes += [
+    return [
+        *notes,
         "Epochs, penalties and shares were chosen on the dev part: only the figures on test are "
         "unbiased",
         "The training data has no empty, generic or unrelated outputs: an empty output, or one "
@@ -141,6 +143,10 @@ def some_card(job: JobSettings, report: Report) -> str:
         "tests this). Do not rank systems with this metric alone",
         "Languages, writers and scales other than those of the ratings were not tested",
     ]
+
+
+def some_card(job: JobSettings, report: Report) -> str:
+    """Return the model card of a SOME."""
     results = [
         *([worth_table(report.worth)] if report.worth else []),
         figures_table(report.figures, report.alone),
@@ -158,7 +164,7 @@ def some_card(job: JobSettings, report: Report) -> str:
         },
         results="\n\n".join(results),
         usage=f"gecjury score SOURCE HYP -m {metric_for(job.folder.name, job.data.aspects)}",
-        notes=notes,
+        notes=_limits(job.recipe),
         about=_ABOUT,
         citation=_CITATION,
         extra="" if job.recipe.features_alone else "refless",

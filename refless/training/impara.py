@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -75,7 +74,7 @@ class RankerReport:
         worth: the share on the test part, compared with chance and with counting changes.
     """
 
-    figures: tuple[Mapping[str, Any], ...]
+    figures: tuple[Mapping[str, object], ...]
     worth: Worth
 
 
@@ -184,7 +183,7 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
 
 def pair_examples(
     tokenizer: Tokenizer, pairs: Sequence[RankedPair], max_length: int
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return pairs in the form that `gecjury.refless.training.trainer.fit` needs for ranking."""
     better = tokenise(tokenizer, [pair.better for pair in pairs], None, max_length)
     worse = tokenise(tokenizer, [pair.worse for pair in pairs], None, max_length)

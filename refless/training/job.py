@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gecjury.core.durable import refuse_linked_folders
 from gecjury.core.errors import OptionError
@@ -52,7 +52,7 @@ class TrainingJob:
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     recipe_name: str = ""
-    drawn: Callable[[Mapping[str, Any]], None] | None = None
+    drawn: Callable[[Mapping[str, object]], None] | None = None
 
     @property
     def work(self) -> Path:
@@ -110,7 +110,7 @@ class TrainingJob:
             "remove this one"
         )
 
-    def finish(self, texts: Iterable[str], record: Mapping[str, Any], card: str) -> None:
+    def finish(self, texts: Iterable[str], record: Mapping[str, object], card: str) -> None:
         """Write hashes, card and manifest, which mark the model as complete; delete checkpoints.
 
         Args:

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from gecjury.models.networks import (
 )
 from gecjury.models.origin import JUDGE_FORMAT
 from gecjury.refless.data.annotations import QUALITY, Annotations
-from gecjury.refless.nets.regressor import save_model
+from gecjury.refless.nets.regressor import EncoderInputs, save_model
 from gecjury.refless.nets.trainable import choose_attention
 from gecjury.refless.training.detection import refuse_few
 from gecjury.refless.training.evaluation import aspect_figures
@@ -150,7 +149,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     if left_out:
         watch.told(f"{left_out} questions are longer than --max-length and were left out")
     part_of = {row: name for name, rows in vars(job.split).items() for row in rows.tolist()}
-    parts: dict[str, list[dict[str, Any]]] = {"train": [], "dev": [], "test": []}
+    parts: dict[str, list[EncoderInputs]] = {"train": [], "dev": [], "test": []}
     for lesson, example in zip(job.lessons, examples, strict=True):
         if example is not None:
             parts[part_of[lesson.rows[0]]].append(example)
@@ -255,7 +254,7 @@ def _examples(
     lessons: Sequence[Lesson],
     tokenizer: Tokenizer,
     pieces: Mapping[str, Sequence[int]],
-) -> list[dict[str, Any] | None]:
+) -> list[EncoderInputs | None]:
     """Return an example for each lesson; None if it is too long."""
     longest = cut_length(tokenizer, job.recipe.settings.max_length)
     if not getattr(tokenizer, "chat_template", None):
@@ -264,7 +263,7 @@ def _examples(
             "a model that was trained to follow instructions"
         )
     names = list(job.answers)
-    examples: list[dict[str, Any] | None] = []
+    examples: list[EncoderInputs | None] = []
     for lesson in lessons:
         text = tokenizer.apply_chat_template(
             [dict(message) for message in lesson.messages],
@@ -291,7 +290,7 @@ def _examples(
 def _row_scores(
     model: Network,
     tokenizer: Tokenizer,
-    examples: Sequence[Mapping[str, Any]],
+    examples: Sequence[EncoderInputs],
     answers: Answers,
     job: JudgeJob,
 ) -> FloatArray:
@@ -339,7 +338,7 @@ def half_precision(model: Network, enabled: bool) -> Iterator[None]:
 
     kind = model.device.type
 
-    def in_32_bits(head: Network, inputs: tuple[Any, ...], _logits: Tensor) -> Tensor:
+    def in_32_bits(head: Network, inputs: tuple[Tensor, ...], _logits: Tensor) -> Tensor:
         with torch.autocast(kind, enabled=False):
             return torch.nn.functional.linear(inputs[0].float(), head.weight.float(), head.bias)
 

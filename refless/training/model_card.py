@@ -7,7 +7,6 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from gecjury.models.checkpoints import is_folder
 from gecjury.refless.training.job import TrainingJob
@@ -47,7 +46,7 @@ def figures_table(figures: Figures, alone: Mapping[str, Figures] | None = None) 
     return markdown_table(headings[first:], [[*row[first:-1], int(row[-1])] for row in rows])
 
 
-def figure_rows(figures: Figures, alone: Mapping[str, Figures]) -> list[dict[str, Any]]:
+def figure_rows(figures: Figures, alone: Mapping[str, Figures]) -> list[dict[str, str | float]]:
     """Return one row per part and aspect: the whole model first, then each part alone."""
     named = {"both": figures, **{f"{name} alone": f for name, f in alone.items()}}
     keys = ("pearson", "spearman", "rmse", "rows")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gecjury.core.runtime import Runtime
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers, resolve
+from gecjury.models.foreign import Tensor
 from gecjury.models.networks import NetworkKind, read_config, read_tokenizer
 from gecjury.refless.nets.regressor import load_model, padded, tokenise
 from gecjury.refless.nets.trainable import choose_attention, freeze_lowest
@@ -65,7 +65,7 @@ def measured_pace(
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=0.0) if learns else None
 
-    def seconds(batch: dict[str, Any], learn: bool) -> float:
+    def seconds(batch: dict[str, Tensor], learn: bool) -> float:
         start = time.perf_counter()
         inputs = {key: value.to(device) for key, value in batch.items()}
         with (

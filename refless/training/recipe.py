@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from gecjury.core.settings import check, check_needs, option
 
@@ -67,7 +67,7 @@ class TrainSettings:
     def __post_init__(self) -> None:
         check(self)
 
-    def deciding(self) -> dict[str, Any]:
+    def deciding(self) -> dict[str, object]:
         """Return the settings that determine the weights, by which a run is recognised."""
         values = asdict(self)
         del values["gradient_checkpointing"]

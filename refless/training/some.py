@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,15 +22,11 @@ from gecjury.models.foreign import Network, Tokenizer
 from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
-from gecjury.refless.nets.features import (
-    Linear,
-    additions,
-    fit_features,
-    piece_counter,
-)
+from gecjury.refless.nets.features import Linear, additions, fit_features, piece_counter
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, RegressorFile, SomeManifest
 from gecjury.refless.nets.probe import Probe, fit_probe, save_change, save_probe, states_layer
 from gecjury.refless.nets.regressor import (
+    EncoderInputs,
     load_model,
     load_tokenizer,
     output_errors,
@@ -155,7 +150,7 @@ def _train_model(
     marker = work / "finished.json"
     if marker.exists():
         watch.told(f"{label}: already trained by an earlier run")
-        return dict(kept_record(Mapping[str, float], marker))
+        return kept_record(dict[str, float], marker)
     tokenizer = load_tokenizer(start)
     model = load_model(start, aspects, seed=settings.seed)
     columns = [data.aspects.index(aspect) for aspect in aspects]
@@ -214,7 +209,7 @@ def _start_at_mean(model: Network, means: FloatArray) -> None:
 
 def _inputs(
     data: Annotations, aspects: tuple[str, ...], tokenizer: Tokenizer, max_length: int
-) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+) -> dict[tuple[str, ...], list[EncoderInputs]]:
     """Return tokenised rows by the aspects that read them: single texts, or pairs (`PAIRED`)."""
     inputs = {}
     sides = ((data.outputs, None, False), (data.sources, data.outputs, True))

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,13 +24,9 @@ from gecjury.core.runtime import Bar, Runtime
 from gecjury.core.textfiles import read_text, write_text
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
-from gecjury.models.foreign import Network, Tensor, Tokenizer
+from gecjury.models.foreign import Network, Tensor, Tokenizer, TrainerPart
 from gecjury.refless.nets.regressor import EncoderInputs, output_errors, padded
-from gecjury.refless.nets.trainable import (
-    freeze_lowest,
-    keep_layers,
-    recompute_layers,
-)
+from gecjury.refless.nets.trainable import freeze_lowest, keep_layers, recompute_layers
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.watching import Watch, dev_figures
 
@@ -172,7 +168,7 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     """Mark the checkpoints' folder as this run's, or refuse another run's."""
     from gecjury.corpus.fingerprints import fingerprint
 
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "settings": settings.deciding(),
         "objective": task.objective,
         "answers": task.answers and asdict(task.answers),
@@ -266,7 +262,7 @@ def _build_trainer(
     return trainer
 
 
-def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
+def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> TrainerPart:
     import torch
     import transformers
 
@@ -334,7 +330,9 @@ class _OurTraining:
 
     parts = 1
 
-    def training_step(self: Any, model: Network, inputs: dict[str, Tensor], *more: Any) -> Tensor:
+    def training_step(
+        self: TrainerPart, model: Network, inputs: dict[str, Tensor], *more: object
+    ) -> Tensor:
         import torch
 
         # Gradients of earlier batches of a step cannot be told from those of a batch that failed.
@@ -350,7 +348,7 @@ class _OurTraining:
             self.parts *= 2
 
     def compute_loss(
-        self: Any, model: Network, inputs: dict[str, Tensor], *_: Any, **__: Any
+        self: TrainerPart, model: Network, inputs: dict[str, Tensor], *_: object, **__: object
     ) -> Tensor:
         labels = inputs.pop("labels")
         loss = self.loss_of(self._logits(model, inputs).float(), labels)
@@ -358,7 +356,7 @@ class _OurTraining:
             _refuse_loss(self.folder, self.state.global_step)
         return loss
 
-    def _logits(self: Any, model: Network, inputs: dict[str, Tensor]) -> Tensor:
+    def _logits(self: TrainerPart, model: Network, inputs: dict[str, Tensor]) -> Tensor:
         """Return the outputs for a batch, part by part if memory is too small for all its layers.
 
         The backward pass computes each part again. So the loss, which may compare the rows of a
@@ -380,7 +378,7 @@ class _OurTraining:
                     part[name] = rows
         return torch.cat([checkpoint(logits_of, part, use_reentrant=False) for part in parts])
 
-    def get_train_dataloader(self: Any) -> Any:
+    def get_train_dataloader(self: TrainerPart) -> TrainerPart:
         from torch.utils.data import DataLoader
 
         lengths = [length_of(example) for example in self.task.examples]
@@ -399,7 +397,7 @@ class _OurTraining:
             )
         )
 
-    def evaluate(self: Any, *_: Any, **__: Any) -> dict[str, float]:
+    def evaluate(self: TrainerPart, *_: object, **__: object) -> dict[str, float]:
         figures = {f"eval_{k}": v for k, v in self.task.evaluate(self.model).items()}
         self.task.model.train()
         if not np.isfinite(figures["eval_score"]):
@@ -423,28 +421,30 @@ class _TrainingProgress:
     def __init__(self, open_bar: Callable[[int], Bar], saved: Callable[[Network], None]) -> None:
         self.open_bar, self.saved = open_bar, saved
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_train_begin(self, args: object, state: TrainerPart, *_: object, **__: object) -> None:
         # Only now has the Trainer counted its steps and read those of an earlier run.
         self.bar = self.open_bar(state.max_steps)
         self.bar.advance(state.global_step)
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_step_end(self, *_: object, **__: object) -> None:
         self.bar.advance()
 
-    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_epoch_end(
+        self, args: object, state: TrainerPart, control: TrainerPart, **kwargs: object
+    ) -> None:
         # A logged loss is the mean since the last one, which a checkpoint does not contain. So a
         # run that resumes at the end of an epoch logs the same losses as an uninterrupted one.
         control.should_log = True
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        logs = logs or {}
+    def on_log(self, args: object, state: TrainerPart, *_: object, **named: TrainerPart) -> None:
+        logs = named.get("logs") or {}
         if "loss" in logs:
             self.loss = f"loss {logs['loss']:.4f}"
         if "eval_score" in logs:
             self.dev = f"dev {logs['eval_score']:.4f}"
         self.bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
 
-    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_save(self, args: object, state: TrainerPart, *_: object, **__: object) -> None:
         if state.is_world_process_zero:
             self.saved(state.log_history)
 
@@ -458,12 +458,14 @@ class _EarlyStop:
     def __init__(self, patience: int) -> None:
         self.patience = patience
 
-    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_evaluate(
+        self, args: object, state: TrainerPart, control: TrainerPart, **kwargs: object
+    ) -> None:
         if _waited(state.log_history) >= self.patience:
             control.should_training_stop = True
 
 
-def _waited(log: Sequence[Mapping[str, Any]]) -> int:
+def _waited(log: Sequence[Mapping[str, float]]) -> int:
     """Return how many epochs ago the best dev score was, by a log of the Trainer."""
     scores = [entry["eval_score"] for entry in log if "eval_score" in entry]
     return len(scores) - 1 - scores.index(max(scores)) if scores else 0
@@ -519,11 +521,11 @@ class EpochOrder:
 
 def collator(
     tokenizer: Tokenizer, objective: Objective
-) -> Callable[[Sequence[EncoderInputs]], Any]:
+) -> Callable[[Sequence[EncoderInputs]], dict[str, Tensor]]:
     """Return a function that pads examples into a batch; better texts come before worse ones."""
     import torch
 
-    def collate(examples: Sequence[EncoderInputs]) -> dict[str, Any]:
+    def collate(examples: Sequence[EncoderInputs]) -> dict[str, Tensor]:
         if objective == "ranking":
             texts = [e["better"] for e in examples] + [e["worse"] for e in examples]
             batch = padded(tokenizer, texts)
@@ -552,7 +554,7 @@ def collator(
     return collate
 
 
-def answer_batch(tokenizer: Tokenizer, examples: Sequence[EncoderInputs]) -> dict[str, Any]:
+def answer_batch(tokenizer: Tokenizer, examples: Sequence[EncoderInputs]) -> dict[str, Tensor]:
     """Return questions with their answers, padded on the left so that answers end together.
 
     Returns:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from gecjury.core.records import read_record
 from gecjury.core.textfiles import write_text
 
+_T = TypeVar("_T")
+
 HISTORY_FILE = "history.json"
 
 
-def kept_record(kind: Any, path: Path | None) -> Any:
+def kept_record(kind: type[dict[str, _T]], path: Path | None) -> dict[str, _T]:
     """Return the record that an earlier run wrote to a file; an empty record without a file.
 
     Args:
@@ -44,7 +46,7 @@ class Watch:
     def __init__(
         self,
         path: Path,
-        drawn: Callable[[Mapping[str, Any]], None] | None = None,
+        drawn: Callable[[Mapping[str, object]], None] | None = None,
         told: Callable[[str], None] = lambda line: None,
     ) -> None:
         """Continue the history that an earlier run wrote.
@@ -53,10 +55,10 @@ class Watch:
             drawn: called with the whole history whenever it has changed.
         """
         self.path, self.drawn, self.told = path, drawn, told
-        earlier = kept_record(Mapping[str, Mapping[str, Any]], path)
-        self.content: dict[str, Any] = {"models": {}, **earlier}
+        earlier = kept_record(dict[str, dict[str, object]], path)
+        self.content: dict[str, dict[str, object]] = {"models": {}, **earlier}
 
-    def note(self, model: str, log: Sequence[Mapping[str, Any]]) -> None:
+    def note(self, model: str, log: Sequence[Mapping[str, float]]) -> None:
         """Record a model's history.
 
         Args:
@@ -78,7 +80,7 @@ class Watch:
             self.drawn(self.content)
 
 
-def dev_figures(log: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+def dev_figures(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
     """Return the dev figures in the Trainer's log, where they have the prefix `eval_`."""
     return [
         {key.removeprefix("eval_"): value for key, value in entry.items()}

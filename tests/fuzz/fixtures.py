@@ -211,7 +211,7 @@ def make_models(folder: Path) -> None:
 
 def make_store(url: str) -> list[dict[str, Any]]:
     """Return the lines of a store of two replies, without their checksums."""
-    from gecjury.judges.asking.exchange import Reply, Request
+    from gecjury.judges.exchange import Reply, Request
 
     identity = {"backend": "openai", "model": "m", "base_url": url, "prompt": "llm-s-v1:0123abcd"}
     lines: list[dict[str, Any]] = [{"format": "gecjury-judgments/1", "identity": identity}]

@@ -70,7 +70,7 @@ def _used_again(box: Box) -> Case:
 
 
 def _key(parts: Any) -> str:
-    from gecjury.judges.asking.exchange import key_of
+    from gecjury.judges.exchange import key_of
 
     try:
         return key_of(parts)

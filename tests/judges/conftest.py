@@ -17,8 +17,8 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.judges import Judge
-from gecjury.judges.asking.exchange import Attempt, Reply
 from gecjury.judges.backends.backend import Assignment
+from gecjury.judges.exchange import Attempt, Reply
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Request
 from gecjury.judges.audit import (
     ScoredQuestion,
     merge_audits,
@@ -14,6 +13,7 @@ from gecjury.judges.audit import (
     position_means,
     repeat_agreement,
 )
+from gecjury.judges.exchange import Request
 
 
 def scored(

@@ -10,9 +10,9 @@ import pytest
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.asking.items import judged_items, review_of
 from gecjury.judges.dsgram import DSGram, priorities
+from gecjury.judges.exchange import Reply
 from gecjury.judges.replies.forms import GRADED_WEIGHED
 from gecjury.judges.replies.reply import Failure, has_form, read_grades
 from gecjury.scoring.registry import load

@@ -10,11 +10,11 @@ import pytest
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.judges.asking.exchange import Attempt, Request
-from gecjury.judges.asking.models import Price
 from gecjury.judges.backends.completion import read_completion
 from gecjury.judges.backends.openai import request_body
+from gecjury.judges.exchange import Attempt, Request
 from gecjury.judges.judge import Judge
+from gecjury.judges.models import Price
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Plan
 from tests.judges.conftest import Bench, member

@@ -11,8 +11,8 @@ import pytest
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.asking.items import judged_items
+from gecjury.judges.exchange import Reply
 from gecjury.judges.own_wording import read_examples
 from gecjury.prompts import prompt_text
 from tests.judges.conftest import FakeModel

@@ -12,7 +12,7 @@ import pytest
 from gecjury.core.errors import MissingExtraError
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.languages.language import Language
-from gecjury.judges.asking.exchange import Attempt, Reply
+from gecjury.judges.exchange import Attempt, Reply
 from gecjury.judges.judge import combine, load_wording
 from gecjury.models.origin import JUDGE_FORMAT, MANIFEST
 from gecjury.scoring.registry import load

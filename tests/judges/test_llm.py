@@ -19,7 +19,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import language_of
-from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
+from gecjury.judges.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.judge import load_wording
 from gecjury.judges.llm import LLMS
 from gecjury.judges.own_wording import SHORT

@@ -13,8 +13,8 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.languages.language import language_of
-from gecjury.judges.asking.exchange import Attempt, Reply
 from gecjury.judges.asking.items import judged_items, review_of
+from gecjury.judges.exchange import Attempt, Reply
 from gecjury.judges.post_edit import fault_of
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files

@@ -13,7 +13,7 @@ import numpy as np
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.languages.language import language_of
-from gecjury.judges.asking.exchange import Attempt, Reply
+from gecjury.judges.exchange import Attempt, Reply
 from gecjury.judges.judge import Judge
 from gecjury.judges.posing import Sheet, render_fenced
 from gecjury.judges.replies.forms import AnswerForm

@@ -55,7 +55,7 @@ def test_the_question_is_the_one_that_the_judge_asks() -> None:
     """A judge that scores a corpus sends exactly the messages that were taught."""
     from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, Version
-    from gecjury.judges.asking.exchange import Model
+    from gecjury.judges.exchange import Model
 
     scorer = judge(context="none", scoring="expected")
     systems = {name: Version((text,)) for name, text in zip("ab", OUTPUTS, strict=True)}

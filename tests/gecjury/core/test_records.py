@@ -76,3 +76,10 @@ def test_the_error_names_the_file_and_the_remedy(tmp_path: Path) -> None:
     message = r"x\.json: is not a pair \(n is '1'; expected a whole number\): delete it"
     with pytest.raises(InputError, match=message):
         read_record(Inner, tmp_path / "x.json", "a pair", "delete it")
+
+
+def test_objects_are_read_as_they_are() -> None:
+    record = {"a": [1, {"b": None}], "c": True}
+    assert from_record(dict[str, object], record) == record
+    with pytest.raises(ValueError, match="is \\[1\\]; expected an object"):
+        from_record(dict[str, object], [1])

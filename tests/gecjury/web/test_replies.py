@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import review_of
 from gecjury.judges.asking.store import Identity, Store
+from gecjury.judges.exchange import Reply, Request
 from gecjury.prompts import read
 from gecjury.web.replies import replies_page
 from tests.shell import Shell

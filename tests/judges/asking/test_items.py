@@ -13,9 +13,9 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import language_of
-from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import JudgedItem, judged_items, unmarked
 from gecjury.judges.asking.store import Identity, Store
+from gecjury.judges.exchange import Reply, Request
 from gecjury.prompts import Prompt, read
 from tests.judges.conftest import FakeModel
 

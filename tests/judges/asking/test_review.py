@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import judged_items, review_of
 from gecjury.judges.asking.store import Identity, Store
 from gecjury.judges.asking.transfer import find_stores
+from gecjury.judges.exchange import Reply, Request
 from gecjury.prompts import Prompt, read
 from tests.judges.conftest import SOURCE, A, B, C
 

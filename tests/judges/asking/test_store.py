@@ -17,9 +17,9 @@ import pytest
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
+from gecjury.judges.exchange import Reply, Request
 from tests.judges.conftest import FakeModel
 
 REQUEST = Request(
@@ -112,8 +112,9 @@ def test_a_written_store_answers_everything_and_is_unchanged(
     old = read_store(written)
     with Store(store_path(folder / "anew", old.identity), old.identity) as store:
         for record in old.records:
-            reply = Reply.from_json(record["reply"])
-            store.append_record({**record, "reply": reply.to_json()})
+            store.append_record(
+                replace(record, record={**record.record, "reply": record.reply.to_json()})
+            )
         assert store.path.read_bytes() == written.read_bytes()
 
 
@@ -203,7 +204,7 @@ def test_a_line_that_cannot_be_read_is_set_aside(path: Path, how: str) -> None:
     broken = UNREADABLE[how](lines[2])
     assert broken != lines[2]
     path.write_bytes(b"\n".join([*lines[:2], broken, *lines[3:]]))
-    assert [r["reply"]["text"] for r in read_store(path).records] == ["reply 0", "reply 2"]
+    assert [r.reply.text for r in read_store(path).records] == ["reply 0", "reply 2"]
     place = r"s\.jsonl, line 3: (damaged|not a judgment)"
     with pytest.raises(InputError, match=place):
         import_stores(path, path.parent / "new")  # all or nothing

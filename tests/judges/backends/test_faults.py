@@ -22,11 +22,9 @@ from gecjury.core.errors import GecjuryError, IncompleteError, InputError, Optio
 from gecjury.core.runtime import Runtime, Spending
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.texts import corpus_of_texts
-from gecjury.judges.asking.exchange import Attempt, Model, Reply, Request
-from gecjury.judges.asking.models import same_model
 from gecjury.judges.backends import openai as client
 from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.bounded import Limits, bounded_client
+from gecjury.judges.backends.bounded import Limits, bounded_client, http_library
 from gecjury.judges.backends.openai import (
     OpenAIBackend,
     RequestPace,
@@ -35,7 +33,9 @@ from gecjury.judges.backends.openai import (
     retry_after,
 )
 from gecjury.judges.backends.window import capped, fitted, said_window, says_too_long
+from gecjury.judges.exchange import Attempt, Model, Reply, Request
 from gecjury.judges.judge import Judge
+from gecjury.judges.models import same_model
 from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, scores_form
 from gecjury.judges.replies.reply import has_form
 from gecjury.scoring.registry import load
@@ -189,6 +189,11 @@ def test_where_nothing_can_be_asked(bench: Bench, monkeypatch: pytest.MonkeyPatc
     made = bounded_client(Limits())
     address = made.base_url.copy_with(scheme="http", host="a.example")
     assert made._transport_for_url(address) is not made._transport
+
+
+def test_no_other_http_library_is_needed_than_that_of_openais_client() -> None:
+    openai = pytest.importorskip("openai")
+    assert issubclass(openai.DefaultAsyncHttpxClient, http_library().AsyncClient)
 
 
 @pytest.mark.security

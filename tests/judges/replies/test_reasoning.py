@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from gecjury.judges.asking.ask import read_reply
-from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.backends.vllm import _VLLMEngine
+from gecjury.judges.exchange import Reply
 from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, AnswerForm, scores_form
 from gecjury.judges.replies.reply import (
     ENDS,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.exchange import Reply
 from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, AnswerForm, scores_form
 from gecjury.judges.replies.reply import REASON_CHARACTERS, Failure, read_reason, read_score
 

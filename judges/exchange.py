@@ -1,4 +1,4 @@
-"""Requests to a model, with the readable parts of their keys, and its replies."""
+"""What judges and backends hand each other: models, requests with their keys, and replies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Literal, Required, TypedDict, overload
 
 from gecjury.core.records import from_record
 
@@ -17,7 +17,31 @@ Effort = Literal["auto", "none", "minimal", "low", "medium", "high"]
 Message = Mapping[str, str]
 """`role` and `content`."""
 
-NOTHING: Mapping[str, Any] = {}
+Sampling = Mapping[str, float | str]
+"""Token cap, temperature, seed and other settings of a request that affect the answer, by name."""
+
+
+class FieldSchema(TypedDict, total=False):
+    """The JSON schema of one value of an answer."""
+
+    type: Required[str]
+    enum: Sequence[str | int]
+    items: Mapping[str, object]
+    minItems: int
+    maxItems: int
+    maxLength: int
+
+
+class AnswerSchema(TypedDict):
+    """The JSON schema of an answer."""
+
+    type: str
+    properties: Mapping[str, FieldSchema]
+    required: Sequence[str]
+    additionalProperties: bool
+
+
+NOTHING: Sampling = {}
 """No settings that differ from a request: one mapping for the many replies to which it applies."""
 TOO_LONG: Literal["too-long"] = "too-long"
 """The finish reason of a reply that replaces a missing one: the prompt does not fit the model."""
@@ -25,7 +49,7 @@ THOUGHTS: Literal["reasoning"] = "reasoning"
 """The finish reason of a reply that stops in its reasoning, which the server sends separately."""
 
 
-def key_of(parts: Mapping[str, Any]) -> str:
+def key_of(parts: Mapping[str, object]) -> str:
     """Return the hash of a request's key parts: 32 hexadecimal digits."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -49,7 +73,11 @@ class Rendered(Sequence[Message]):
     def _messages(self) -> tuple[Message, ...]:
         return (*self._turns, {"role": "user", "content": self._render()})
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
         """Return the message, or a slice of one."""
         return self._messages()[index]
 
@@ -67,7 +95,6 @@ class Request:
         base_url: of the server; empty for the backend's own.
         messages: what is sent.
         schema: JSON schema of the answer; None if the model is not given one.
-        sampling: temperature, seed, token cap and all other settings that affect the answer.
         prompt: name, version and digest of the wording.
         expect: text of a typical answer, for estimates; not part of the key.
     """
@@ -76,8 +103,8 @@ class Request:
     model: str
     base_url: str
     messages: Sequence[Message]
-    schema: Mapping[str, Any] | None
-    sampling: Mapping[str, Any]
+    schema: AnswerSchema | None
+    sampling: Sampling
     repeat: int = 0
     prompt: str = ""
     expect: str = field(default="", compare=False)
@@ -86,7 +113,7 @@ class Request:
     _key: str = field(default="", init=False, compare=False, repr=False)
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> dict[str, object]:
         """Everything that affects the answer, and nothing else."""
         parts = {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
         return {**parts, "messages": tuple(self.messages)}
@@ -136,7 +163,7 @@ class Reply:
     logprobs: tuple[TokenLogprob, ...] | None = None
     cost: float | None = None
     latency: float = 0.0
-    sent: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    sent: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     reasoning_tokens: int = 0
     cached_tokens: int = 0
     model: str = ""
@@ -154,13 +181,13 @@ class Reply:
         names = self.sent.get("left_out")
         return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the reply as it is stored; counts that few servers give are left out if empty."""
         record = asdict(self)
         return {name: v for name, v in record.items() if v or name not in _IF_PRESENT}
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Reply:
+    def from_json(cls, record: Mapping[str, object]) -> Reply:
         """Return the reply that was stored.
 
         Raises:
@@ -170,7 +197,7 @@ class Reply:
         check_logprobs(reply.logprobs or ())
         numbers = [reply.input_tokens, reply.output_tokens, reply.cost or 0.0, reply.latency]
         numbers += [reply.reasoning_tokens, reply.cached_tokens]
-        numbers += [reply.sent[name] for name in _NUMBERS if name in reply.sent]
+        numbers += [from_record(float, reply.sent[n], n) for n in _NUMBERS if n in reply.sent]
         # Stores can be imported from elsewhere, and no sum of these numbers may overflow.
         if not all(abs(number) <= 1e18 for number in numbers):
             raise ValueError("a number is too large for a reply")
@@ -199,7 +226,7 @@ class Attempt:
 
     request: Request
     number: int = 0
-    overrides: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    overrides: Sampling = field(default_factory=lambda: NOTHING)
 
     @property
     def name(self) -> str:
@@ -207,9 +234,14 @@ class Attempt:
         return f"{self.request.key}-{self.number}"
 
     @property
-    def sampling(self) -> dict[str, Any]:
+    def sampling(self) -> Sampling:
         """Sampling settings in effect."""
         return {**self.request.sampling, **self.overrides}
+
+    @property
+    def max_tokens(self) -> int:
+        """The cap on the tokens of the answer."""
+        return int(self.sampling["max_tokens"])
 
 
 Deliver = Callable[[Attempt, Reply], Attempt | None]
@@ -221,7 +253,7 @@ class Model:
     """One model of a judge, with everything that a backend needs to reach it.
 
     Attributes:
-        backend: one of `BACKENDS`.
+        backend: one of `gecjury.judges.backends.registry.BACKENDS`.
         name: as the backend calls it.
         base_url: server; several, joined by `+`, share the work; empty for the default.
         logprobs: whether replies need the alternatives of their tokens.
@@ -236,4 +268,4 @@ class Model:
     logprobs: bool = False
     effort: Effort = "auto"
     structured: str = "auto"
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, float | str], ...] = ()

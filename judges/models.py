@@ -21,7 +21,7 @@ from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import parse_json, read_text
 from gecjury.core.wording import visible
-from gecjury.judges.asking.exchange import Effort, Model
+from gecjury.judges.exchange import Effort, Model
 
 PRICES_VARIABLE = "GECJURY_PRICES"
 """Environment variable with the path of the user's table."""

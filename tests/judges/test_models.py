@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.judges.asking.exchange import Model
-from gecjury.judges.asking.models import capabilities, read_models
+from gecjury.judges.exchange import Model
+from gecjury.judges.models import capabilities, read_models
 
 
 def test_prices() -> None:
