@@ -145,8 +145,8 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
     asked about an output without words, which scores 0, or 1 if the source has none either.
 
     Attributes:
-        by: `words` or `characters`: 1 − Levenshtein distance / length of the longer text; or a
-            metric with references, such as green or errant[option=value,...].
+        by: a metric with references, such as green or errant[option=value,...]; or `words` or
+            `characters`: 1 − Levenshtein distance / length of the longer text.
         source: whether the model sees the source and its context.
         reference: whether it sees the first reference.
         file: a folder of post-edits that exist, instead of a model: `SYSTEM.txt` for every system,
@@ -158,7 +158,7 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
     paper: ClassVar[str] = "Östling et al. 2025"
     wording_name: ClassVar[str] = "post-edit"
 
-    by: str = "words"
+    by: str = "green"
     source: bool = True
     reference: bool = False
     file: str | None = setting(None)

@@ -46,7 +46,7 @@ def model(runtime: Runtime) -> FakeModel:
 
 
 def test_the_distance_is_that_of_words_or_characters(model: FakeModel, corpus: Corpus) -> None:
-    table = model.score("post-edit", corpus)
+    table = model.score("post-edit:by=words", corpus)
     # Of b, "go the" became "goes": 2 of 6 words differ; of c, 2 of 5 and 1 of 4.
     assert table.sentences == pytest.approx(np.array([[1, 1, 1], [4 / 6, 1, 1], [1, 3 / 5, 3 / 4]]))
     assert table.totals["b"] == pytest.approx((4 / 6 + 2) / 3)
@@ -91,7 +91,7 @@ def test_blanks_and_empty_and_long_outputs(model: FakeModel) -> None:
     long = " ".join(["word"] * 1000)
     systems = {"a": ("He go home .", ""), "b": ("He  go  home .", long)}
     corpus = Corpus(sources, {name: Version(lines) for name, lines in systems.items()})
-    table = model.score("post-edit", corpus)
+    table = model.score("post-edit:by=words", corpus)
     assert len(model.attempts) == 2
     assert table.sentences.tolist() == [[1, 0], [1, 1]]
     cap = model.attempts[1].request.sampling["max_tokens"]
@@ -100,7 +100,7 @@ def test_blanks_and_empty_and_long_outputs(model: FakeModel) -> None:
     model.say = lambda attempt: Reply('{"text": "He goes home ."}')
     again = FakeModel(Runtime(use_cache=False))
     again.say = model.say
-    assert again.score("post-edit", corpus).sentences[1, 1] == pytest.approx(0)
+    assert again.score("post-edit:by=words", corpus).sentences[1, 1] == pytest.approx(0)
 
 
 SV = ["Jag kännade att jag tycker om henne .", "Jag kände att jag tycker om henne ."]
@@ -184,7 +184,7 @@ def test_escapes_and_joined_tokens_are_read(model: FakeModel) -> None:
     corpus = Corpus(("Café go home .",), {"a": Version(("Café go home .",))})
     model.say = lambda attempt: Reply(r'{"text": "Caf\u00e9 \ud83d\ude00 goes home."}')
     # A new word and another one, of "Café 😀 goes home ."
-    assert model.score("post-edit", corpus).sentences[0, 0] == pytest.approx(3 / 5)
+    assert model.score("post-edit:by=words", corpus).sentences[0, 0] == pytest.approx(3 / 5)
 
 
 def test_a_panel_and_repeats_are_averaged(model: FakeModel, corpus: Corpus) -> None:
@@ -195,7 +195,7 @@ def test_a_panel_and_repeats_are_averaged(model: FakeModel, corpus: Corpus) -> N
         return Reply(json.dumps({"text": output_of(attempt)})) if lazy else say(attempt)
 
     model.say = one_lazy
-    table = model.score("post-edit", corpus, model="m1+m2", base_url="http://j.example/v1")
+    table = model.score("post-edit:by=words", corpus, model="m1+m2", base_url="http://j.example/v1")
     assert table.sentences[2, 2] == pytest.approx((3 / 4 + 1) / 2)
 
 
@@ -216,14 +216,16 @@ def test_post_edits_are_written_and_read_again(
         return Reply("I'm sorry.") if "a cats" in output_of(attempt) else editor(attempt)
 
     model.say = refuses_one
-    asked = score_with_files(model.load("post-edit"), corpus, tmp_path / "out", model.runtime)
+    asked = score_with_files(
+        model.load("post-edit:by=words"), corpus, tmp_path / "out", model.runtime
+    )
     (folder,) = [path for path in (tmp_path / "out").iterdir() if path.is_dir()]
     assert (folder / "b.txt").read_text() == "She goes to school .\nI like cats .\nHe is here .\n"
     assert (folder / "c.txt").read_text() == "She goes to school .\n-NONE-\nHe is here .\n"
-    given = load("post-edit", file=str(folder)).score_corpus(corpus)
+    given = load("post-edit", file=str(folder), by="words").score_corpus(corpus)
     assert np.array_equal(given.sentences, asked.sentences, equal_nan=True)
     with pytest.raises(InputError, match=r"c.txt, line 2: -NONE- \(no post-edit\), but by=green"):
-        load("post-edit", file=str(folder), by="green").score_corpus(corpus)
+        load("post-edit", file=str(folder)).score_corpus(corpus)
 
 
 @pytest.fixture
