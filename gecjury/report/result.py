@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,7 +32,6 @@ class Result:
         language: language of the texts in the tables, for the `lang` attributes of pages.
         title: title of the page.
         above: tables that people see above the main one, such as the sentence that it is about.
-        draw: writes the figure to a file; None if there is nothing to draw.
         text: printed by the command instead of the tables, for programs that read lines.
         verdict: sentences that answer the question of the study. People see the first two, since
             more would not be read; with `--verbose` the others follow the tables.
@@ -52,7 +51,6 @@ class Result:
     language: str = "en"
     title: str = ""
     above: tuple[Table, ...] = ()
-    draw: Callable[[str], None] | None = None
     text: str | None = None
     verdict: tuple[str, ...] = ()
     short: tuple[str, ...] = ()

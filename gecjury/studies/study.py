@@ -197,7 +197,6 @@ class Study(ABC):
         metrics: help of `-m` if no metric has to be named; empty if one is required, None if the
             study uses no metric.
         keeps: where it keeps score files, or writes its model or page; None for nowhere.
-        draws: whether its result can be drawn (`--figure FILE`).
         page: whether its result can be written as a page (`--html FILE`), or the file of the page
             that is written even if the user names none.
         presets: named recipes, which set several options.
@@ -216,7 +215,6 @@ class Study(ABC):
     epilog: ClassVar[str] = ""
     metrics: ClassVar[str | None] = ""
     keeps: ClassVar[Output | None] = None
-    draws: ClassVar[bool] = False
     page: ClassVar[bool | str] = False
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {}
     usual: ClassVar[tuple[str, ...]] = ()

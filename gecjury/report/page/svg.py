@@ -1,8 +1,8 @@
 """Plots as SVG: values with intervals, and scatter plots with named points.
 
-They are written with the standard library. matplotlib is an optional dependency, which pages must
-not need, and its SVG sets colours in `style` attributes, which the page's policy forbids. These
-plots use classes to follow the page's light or dark colours.
+They are written with the standard library: a page needs no further package, its policy forbids
+`style` attributes, and by classes the plots follow its light or dark colours. Nothing is shown by
+colour alone: each family also has its own shape.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Common parts of the trainings of models: data, recipe, figure, result and time."""
+"""Common parts of the trainings of models: data, recipe, result and time."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from operator import attrgetter
@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from gecjury.benchmarks.table import benchmark_info, looks_like_path
-from gecjury.core.errors import OptionError, OutputError, nearest
+from gecjury.core.errors import OptionError, nearest
 from gecjury.core.settings import option, options_of, settings_from
-from gecjury.core.textfiles import read_json
 from gecjury.core.wording import duration, listed, number
 from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
@@ -73,7 +72,6 @@ class Training(Study):
 
     Attributes:
         leakage: benchmarks in which training sentences are looked for; none for no check.
-        figure: draw losses and dev scores, updated after each epoch: .png, .pdf or .svg.
         dry_run: read and split the data, and say how long the training takes; write nothing.
     """
 
@@ -82,11 +80,6 @@ class Training(Study):
     keeps: ClassVar[Output | None] = Output("folder for the trained model", "PATH", required=True)
     logs: ClassVar[bool] = True
     leakage: tuple[str, ...] = option(("seeda",), metavar="NAME", several=True, heading="data")
-    figure: str | None = option(
-        None,
-        metavar="FILE",
-        needs={"kernel": ("fine_tune", "detection"), "encoder features": ()},
-    )
     dry_run: bool = False
 
     @property
@@ -117,7 +110,7 @@ class Training(Study):
         """Return what the training reads."""
 
     def check(self, work: Work) -> None:
-        """Refuse an output that is a file, misspelt names, and a figure that cannot be drawn."""
+        """Refuse an output that is a file, and misspelt names."""
         if Path(cast(str, work.folder)).is_file():
             raise OptionError(f"{work.folder} is a file; -o names a folder for the model")
         for name in (getattr(self, "encoder", ""), getattr(self, "detector", "")):
@@ -126,10 +119,6 @@ class Training(Study):
         for benchmark in self.checked:
             if not looks_like_path(benchmark):
                 benchmark_info(benchmark)
-        if self.figure is not None:
-            from gecjury.report.figures import check_figure
-
-            check_figure(self.figure)
 
     def rehearse(self, work: Work) -> Result:
         """Read and split the data, and estimate the time from a few measured batches."""
@@ -158,21 +147,11 @@ class Training(Study):
     def run(self, work: Work) -> Result:
         """Train, and write the model into the folder."""
         from gecjury.refless.training.trainer import is_main_process
-        from gecjury.refless.training.watching import HISTORY_FILE
-        from gecjury.report.figures import learning_curves
 
         with _explained(work.folder):
             result = self.train(self._job(work))
             # All of several processes have the same result.
-            if not is_main_process():
-                return replace(result, text="")
-            history = Path(cast(str, work.folder), HISTORY_FILE)
-            # The whole history is drawn, even if the training had already finished.
-            if self.figure is not None and history.exists():
-                learning_curves(read_json(history, "the history of a training"), self.figure)
-            elif self.figure is not None:
-                work.runtime.tell(f"no figure: {work.folder} was trained without a history")
-            return result
+            return result if is_main_process() else replace(result, text="")
 
     def recipe_as(self, kind: type[R], language: str) -> R:
         """Return the recipe alone, for texts of a language."""
@@ -241,7 +220,6 @@ class Training(Study):
             "folder": Path(cast(str, work.folder)),
             "runtime": work.runtime,
             "recipe_name": self.chosen_recipe(),
-            "drawn": None if self.figure is None else self._drawing(self.figure, work),
         }
         job = self.job(work.data, common)
         if not self.checked:
@@ -250,20 +228,6 @@ class Training(Study):
                 "that it is later tested on"
             )
         return job
-
-    @staticmethod
-    def _drawing(figure: str, work: Work) -> Callable[[Mapping[str, Any]], None]:
-        """Return a function that draws the figure during a training."""
-        from gecjury.report.figures import learning_curves
-
-        def draw(history: Mapping[str, Any]) -> None:
-            # Hours of training must not fail because of a figure; the final drawing may.
-            try:
-                learning_curves(history, figure)
-            except OutputError as error:
-                work.runtime.tell(f"warning: {error}")
-
-        return draw
 
 
 @dataclass(frozen=True, kw_only=True)
