@@ -179,7 +179,7 @@ def test_the_place_of_a_file_is_checked(tmp_path: Path) -> None:
     kept.write_text("old")
     check_place(kept)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("kept.txt", "old")]
-    with pytest.raises(OutputError, match="there is no folder .*; create it first"):
+    with pytest.raises(OutputError, match=r"there is no folder .*; create it first"):
         check_place(tmp_path / "nowhere" / "a.txt")
     with pytest.raises(OutputError, match="this is a folder"):
         check_place(tmp_path)
