@@ -44,11 +44,13 @@ class Column:
             programs (TSV) the bounds are in two separate columns.
         value: computes the cell from a record, if it is not simply the value of a key.
         shaded: whether a page shades the cells by their value.
-        best: whether papers show the best value in bold.
+        best: whether papers and pages show the best value in bold.
         legend: what the column shows, in a few words.
         notes: the same in full, which all but brief readers see in place of the legend.
         hidden: readers who do not see the column.
         bare: readers who see the value without its interval.
+        marks: key of the cell with the CSS classes, such as a shade, that a page gives the value.
+        group: words that a page shows above this and neighbouring columns.
     """
 
     key: str
@@ -63,6 +65,8 @@ class Column:
     notes: tuple[str, ...] = ()
     hidden: tuple[Reader, ...] = ()
     bare: tuple[Reader, ...] = ()
+    marks: str = ""
+    group: str = ""
 
     @property
     def title(self) -> str:

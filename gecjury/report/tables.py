@@ -176,16 +176,17 @@ def _text(row: Record, column: Column, table: Table) -> str:
     cell = _cell(value, column.places)
     if column.statistic.p_value and cell != "–":
         cell = bare_p(float(value), column.places)
-    if not column.interval or not any(_bounds(other, column) for other in table.rows):
+    if not column.interval or not any(bounds_of(other, column) for other in table.rows):
         return cell
-    bounds = _bounds(row, column)
+    bounds = bounds_of(row, column)
     if bounds is None:
         return _short(cell)
     low, high = (_short(f"{bound:.2f}") for bound in bounds)
     return f"{_short(cell)} [{low}, {high}]"
 
 
-def _bounds(row: Mapping[str, Any], column: Column) -> Sequence[float] | None:
+def bounds_of(row: Record, column: Column) -> Sequence[float] | None:
+    """Return the bounds of a record's interval; None if they are not defined."""
     bounds: Sequence[float] | None = row.get(column.interval)
     return None if bounds is None or any(math.isnan(bound) for bound in bounds) else bounds
 

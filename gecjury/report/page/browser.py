@@ -18,7 +18,6 @@ from gecjury.corpus.edits import differing_spans
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
-from gecjury.report.page.tables import headings
 from gecjury.report.words import FAMILY_NAMES, ComparisonWords
 
 Fate = Literal["equal", "delete", "insert"]
@@ -125,7 +124,7 @@ def _block(sentence: SentenceView, metrics: Sequence[str], answer: ComparisonWor
         note=f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}",
         before=before,
         after=after,
-        headings=headings(["correction and its systems"], [*people, *metrics]),
+        headings=["correction and its systems", *people, *metrics],
         corrections=[
             {
                 **_row(sentence.source, correction, judged, digits, language),

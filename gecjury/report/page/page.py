@@ -25,7 +25,13 @@ from gecjury.report.page.glossary import TERMS, metric_names
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters
 from gecjury.report.page.sections import audit_section, level_sections
-from gecjury.report.page.tables import extents_of, family_table, significance_table
+from gecjury.report.page.tables import (
+    extents_of,
+    family_html,
+    family_table,
+    significance_table,
+    table_html,
+)
 from gecjury.report.tables import plain
 from gecjury.report.words import BESIDE, CAN_WAIT, FAMILY_NAMES, VIEWS, ComparisonWords, Statement
 from gecjury.scoring.registry import paper_of
@@ -187,12 +193,12 @@ def _metrics(answer: ComparisonWords) -> Markup | None:
         return None
     present = {signature.family for signature in signatures} | {*BESIDE}
     tables = {view: family_table(answer, view) for view in answer.views}
-    words = {text for table in tables.values() for text, _ in table.headings}
+    words = {column.title for table in tables.values() for column in table.columns}
     return render(
         "metrics",
         legend=[family for family in FAMILY_NAMES if family in present],
         views=[
-            (VIEWS[view].capitalize() if len(tables) > 1 else "", table)
+            (VIEWS[view].capitalize() if len(tables) > 1 else "", family_html(table))
             for view, table in tables.items()
         ],
         terms={k: term for k, term in TERMS.items() if term[0] in words or k == "interval"},
@@ -209,7 +215,8 @@ def _significance(answer: ComparisonWords) -> Markup | None:
         for test in tests.get(view, ()):
             # The heading of a view is above the first of its tables.
             names = [answer.shown(name) for name in test.metrics]
-            tables.append(significance_table(test, names, heading, level))
+            matrix = table_html(significance_table(test, names, level), "matrix")
+            tables.append((heading, matrix))
             heading = ""
     if not tables:
         return None
