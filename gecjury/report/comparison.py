@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from gecjury.core.wording import listed, number
@@ -65,13 +66,9 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
         main = (figure for level in ("system", "sentence", "") for figure in at.get(level, ()))
         parts.append(_main_table(comparison, [*main]))
     if comparison.edits is not None:
-        parts.append(_edit_table(comparison, comparison.edits, at["edit"]))
-    if "rating" in at:
-        parts.append(_rating_table(comparison, at["rating"]))
-    if "segment" in at:
-        parts.append(_segment_table(comparison, at["segment"]))
-    if "label" in at:
-        parts.append(_label_table(comparison, at["label"]))
+        parts.append(_edit_table(comparison, comparison.edits, at.get("edit", ())))
+    single = {"rating": _rating_table, "segment": _segment_table, "label": _label_table}
+    parts += [made(comparison, at[level]) for level, made in single.items() if level in at]
     # A terminal shows only the first table, with the cautions.
     leading = _leading(parts)
     brief = leading.instead.get("brief", leading)
@@ -80,8 +77,8 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
         brief = with_columns(brief, chosen_columns(chosen, leading.columns))
     rest = [part for part in parts if part is not leading]
     parts = [replace(leading, instead={**leading.instead, "brief": brief}), *rest]
-    if "annotators" in at:
-        parts.append(_people_table(comparison, at["annotators"]))
+    if people := at.get("annotators"):
+        parts.append(_people_table(comparison, people))
     audits = audit_tables(comparison)
     asked, sample = comparison.settings.audit, comparison.benchmark.sample
     # Nobody paid for the replies that come with the sample.
@@ -159,41 +156,55 @@ def document(answer: ComparisonWords) -> dict[str, Any]:
         ],
         "caveats": [caution.text for caution in comparison.cautions],
     }
-    # The keys from here on are present only if they were requested or the data has them.
-    if benchmark.places:
-        record["places"] = True
+    return {**record, **_requested(comparison, figures), "verdict": answer.verdict}
+
+
+def _requested(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, object]:
+    """Return the keys that are present only if they were requested or the data has them."""
+    benchmark, settings = comparison.benchmark, comparison.settings
+    record: dict[str, object] = {"places": True} if benchmark.places else {}
     if benchmark.drawn_from is not None:
-        record["limit"] = {
-            "sentences": settings.limit,
-            "of": benchmark.drawn_from,
-            "lines": [line + 1 for line in benchmark.sentence_ids],
-        }
+        lines = [line + 1 for line in benchmark.sentence_ids]
+        limit = {"sentences": settings.limit, "of": benchmark.drawn_from, "lines": lines}
+        record |= {"limit": limit}
     if (edits := comparison.edits) is not None:
-        record["edit_untried"], record["edit_notes"] = edits.untried, edits.notes
+        record |= {"edit_untried": edits.untried, "edit_notes": edits.notes}
+    edit_chance: dict[str, object] = {}
     for entry, (first, *_) in _entries(figures, "edit"):
         if first.family == "chance":
-            record.setdefault("edit_chance", {})[first.metric] = entry
+            edit_chance[first.metric] = entry
+            record |= {"edit_chance": edit_chance}
         elif first.family == "humans":
-            record["edit_ceiling"] = entry
-    if settings.windows:
-        record["windows"] = []
-    for entry, (first, *_) in _entries(figures, *_LISTS):
-        if first.level == "label":
-            entry["corrections"] = {key: entry.pop(key) for key in ("good", "bad")}
-        record.setdefault(_LISTS[first.level], []).append(keyed(first.level, first) | entry)
-    if "segment" in record:
-        record["segment"] = {"rows": record["segment"]}
-    if "labels" in record:
-        record["labels"] = {**keyed("labels", benchmark.labels), "rows": record["labels"]}
+            record |= {"edit_ceiling": entry}
+    record |= _listed(comparison, figures)
     if comparison.audits:
-        record["audits"] = {
+        audits = {
             audit.signature: {"members": audit.members, "humans": audit.humans}
             | ({} if audit.panel is None else {"panel": audit.panel})
             for audit in comparison.audits
         }
+        record |= {"audits": audits}
     if sentences := dict(audit_sentences(comparison)):
-        record["audit_verdict"] = sentences
-    return {**record, "verdict": answer.verdict}
+        record |= {"audit_verdict": sentences}
+    return record
+
+
+def _listed(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, object]:
+    """Return the levels that are lists of records, by their keys."""
+    lists: dict[str, list[dict[str, object]]] = {}
+    if comparison.settings.windows:
+        lists |= {"windows": []}
+    for entry, (first, *_) in _entries(figures, *_LISTS):
+        if first.level == "label":
+            entry |= {"corrections": {key: entry.pop(key) for key in ("good", "bad")}}
+        lists.setdefault(_LISTS[first.level], []).append(keyed(first.level, first) | entry)
+    labels = keyed("labels", comparison.benchmark.labels) if "labels" in lists else {}
+    return {
+        key: {**(labels if key == "labels" else {}), "rows": rows}
+        if key in ("segment", "labels")
+        else rows
+        for key, rows in lists.items()
+    }
 
 
 def _entries(
@@ -209,14 +220,15 @@ def _entries(
         # People may have no draws; otherwise an undefined interval is `null`.
         drawn = group[0].family != "humans" or any(figure.interval for figure in group)
         own = {f.statistic: f for f in group if not f.statistic.endswith("_there")}
-        entry: dict[str, Any] = {key: figure.value for key, figure in own.items()}
-        entry["ci95"] = {
-            key: (figure.low, figure.high)
-            for key, figure in own.items()
-            if drawn and (level, key) in bounded
+        entry: dict[str, Any] = {key: figure.value for key, figure in own.items()} | {
+            "ci95": {
+                key: (figure.low, figure.high)
+                for key, figure in own.items()
+                if drawn and (level, key) in bounded
+            }
         }
         if level in ("system", "sentence"):
-            entry["cluster"] = group[0].cluster
+            entry |= {"cluster": group[0].cluster}
         if level == "annotators":
             entry |= {f"{_of(figure)}_cluster": figure.cluster for figure in group}
         if level in _THERE:
@@ -252,20 +264,24 @@ def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[s
             of_metric = [{"metric": first.metric, "family": first.family, "human": "edit"}]
             rows[first.metric, "edit", ""] = of_metric[0]
         for row_of_view in of_metric:
-            row_of_view["edit"] = entry
+            row_of_view |= {"edit": entry}
     return [*rows.values()]
 
 
-def _chance(figures: Sequence[Figure]) -> dict[str, Any]:
-    levels: dict[str, Any] = {}
+def _chance(figures: Sequence[Figure]) -> dict[str, object]:
+    of_baselines: dict[str, dict[str, dict[str, object]]] = {}
+    # The document format has one accuracy per baseline, that against the first view.
+    accuracy: dict[str, float] = {}
     chance = [figure for figure in figures if figure.family == "chance"]
     for entry, (first, *_) in _entries(chance, "system", "sentence"):
-        record = levels.setdefault(first.metric, {"accuracy": None, "human": {}})
-        record["human"].setdefault(first.human, {})[first.level] = entry
-        # The document format has one accuracy per baseline, that against the first view.
-        if record["accuracy"] is None:
-            record["accuracy"] = entry.get("accuracy")
-    return levels
+        of_baseline = of_baselines.setdefault(first.metric, {})
+        of_baseline.setdefault(first.human, {})[first.level] = entry
+        if (value := entry.get("accuracy")) is not None:
+            accuracy.setdefault(first.metric, value)
+    return {
+        name: {"accuracy": accuracy.get(name), "human": by_human}
+        for name, by_human in of_baselines.items()
+    }
 
 
 # ---- the main table
@@ -378,8 +394,8 @@ def _share(key: str) -> Callable[[Record], float | None]:
 
 
 _VALUES: Mapping[str, Callable[[Record], Any]] = {
-    "aspect": lambda row: row["human"],
-    "systems": lambda row: " ".join(row["systems"]),
+    "aspect": itemgetter("human"),
+    "systems": lambda row: " ".join(row.get("systems", ())),
     "tied": _share("tied_share"),
     "human_tied": _share("human_tied_share"),
 }
@@ -549,11 +565,8 @@ def _swapped(settings: Settings) -> str:
 
 def _people_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of metrics and people against single annotators."""
-    counts: dict[str, set[float]] = {"annotators": set(), "judgments": set()}
-    for figure in figures:
-        if figure.statistic in counts and figure.value:
-            counts[figure.statistic].add(figure.value)
-    systems, pairs = counts["annotators"], bool(counts["judgments"])
+    systems = {f.value for f in figures if f.statistic == "annotators" and f.value}
+    pairs = any(figure.statistic == "judgments" and figure.value for figure in figures)
     keys = ["metric", "family", "human"]
     keys += [*SYSTEM_STATISTICS[:-1], "system_cluster"] if systems else []
     keys += ["accuracy", "sentence_cluster", "relative", "judgments"] if pairs else []
@@ -628,7 +641,7 @@ def _for_people(
 
 def _edit_notes(edits: EditComparison) -> list[str]:
     values = {row.metric: row.values for row in edits.rows}
-    constant, ceiling = values["constant"], values[JUDGE]
+    constant, ceiling = (values[name] for name in ("constant", JUDGE))
     notes = [
         f"{edits.edits} judged edits in {edits.corrections} corrections of {edits.sources} "
         f"sources; {constant['split']} on which annotators are evenly split are left out",

@@ -178,14 +178,16 @@ def crossed(table: Table, *keys: str) -> Table:
     heads: dict[str, Column] = {}
     rows: dict[str, dict[str, Any]] = {}
     for row in table.rows:
-        record = rows.setdefault(row["system"], {"system": row["system"]})
+        system, metric = (columns[key].cell(row) for key in ("system", "metric"))
+        record = rows.setdefault(system, {"system": system})
         for key in (key for key in keys if key in row):
-            column, place = columns[key], f"{row['metric']} {key}"
-            heading = row["metric"] if key == keys[-1] else f"{row['metric']} {column.title}"
+            column, place = columns[key], f"{metric} {key}"
+            heading = metric if key == keys[-1] else f"{metric} {column.title}"
             interval = column.interval and f"{place} {column.interval}"
             shown = replace(column, key=place, heading=heading, digits=column.places, best=True)
             heads[place] = replace(shown, interval=interval)
             record[place] = row[key]
             if column.interval in row:
                 record[interval] = row[column.interval]
-    return replace(table, columns=[columns["system"], *heads.values()], rows=list(rows.values()))
+    system_column = next(column for column in table.columns if column.key == "system")
+    return replace(table, columns=[system_column, *heads.values()], rows=list(rows.values()))

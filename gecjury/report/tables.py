@@ -113,7 +113,7 @@ def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
         if key != "signature"
         and not any(isinstance(plain(row.get(key)), Mapping | list) for row in rows)
     ]
-    signatures = dict.fromkeys(row["signature"] for row in rows if "signature" in row)
+    signatures = dict.fromkeys(text for row in rows if (text := row.get("signature")))
     text = tables_text([Table([Column(key, digits=4) for key in keys], rows, notes=[*signatures])])
     return "\n".join(filter(None, text.splitlines()))
 

@@ -34,7 +34,7 @@ def task_tables(compared: TaskComparison, chosen: Sequence[str] = ()) -> list[Ta
     main = _main_table(compared)
     if chosen:
         columns = chosen_columns(chosen, _task_columns(_names(compared)))
-        brief = replace(main, notes=main.instead["brief"].notes, instead={})
+        brief = replace(main, notes=main.instead.get("brief", main).notes, instead={})
         main = replace(main, instead={"brief": with_columns(brief, columns)})
     return [main, _test_table(compared), _task_table(compared)]
 
@@ -55,13 +55,13 @@ def task_document(compared: TaskComparison) -> dict[str, Any]:
     for average, shared, cells in zip(
         compared.averages, compared.shared, compared.cells, strict=True
     ):
-        row = {**keyed("average", average), **keyed("shared", shared)}
-        row["comparable"] = average.n == len(compared.tasks)
-        row["tasks"] = {
+        tasks = {
             task.name: keyed("cell", cell) | ({"reason": cell.reason} if cell.reason else {})
             for task, cell in zip(compared.tasks, cells, strict=True)
         }
-        rows.append(row)
+        comparable = average.n == len(compared.tasks)
+        row = {**keyed("average", average), **keyed("shared", shared)}
+        rows.append({**row, "comparable": comparable, "tasks": tasks})
     return {
         "tasks": _task_records(compared),
         "average": rows,
@@ -182,7 +182,7 @@ def _main_table(compared: TaskComparison) -> Table:
         average, shared = compared.averages[place], compared.shared[place]
         row = {**keyed("average", average), **keyed("shared", shared)}
         row |= {"average_ci95": average.interval, "shared_ci95": shared.interval}
-        row["tasks"] = f"{average.n} of {len(names)}"
+        row |= {"tasks": f"{average.n} of {len(names)}"}
         for name, cell in zip(names, compared.cells[place], strict=True):
             row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
         rows.append(row)
@@ -242,5 +242,5 @@ def _task_table(compared: TaskComparison) -> Table:
 
 
 def _statistic(row: Record) -> str:
-    key = str(row["statistic"])
+    key = str(row.get("statistic"))
     return statistic(key).heading or key

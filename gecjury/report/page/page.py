@@ -106,7 +106,7 @@ def sections(answer: ComparisonWords, budget: int) -> list[Section]:
     }
     # Sentences fill the space that the other sections leave.
     rest = sum(len(part.encode()) for part in content.values() if part)
-    content["sentences"] = _sentences(answer, budget - rest)
+    content |= {"sentences": _sentences(answer, budget - rest)}
     return [
         Section(key, *words, part)
         for key, words in _SECTIONS.items()

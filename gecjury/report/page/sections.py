@@ -125,5 +125,5 @@ def _table(about: _LevelSection, figures: Sequence[Figure]) -> Table:
     places = {(figure.metric, figure.human): figure for figure in figures}
     more = {about.counted: {key: figure.n for key, figure in places.items()}}
     if any(figure.missing for figure in figures):
-        more["missing"] = {key: figure.missing for key, figure in places.items()}
+        more |= {"missing": {key: figure.missing for key, figure in places.items()}}
     return figure_table(about.label, figures, statistics, more, about.human)

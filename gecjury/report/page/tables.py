@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from itertools import chain, groupby
 
 from markupsafe import Markup
 
@@ -19,7 +18,7 @@ from gecjury.report.table import Column, Record, Table
 from gecjury.report.tables import bounds_of
 from gecjury.report.words import BESIDE, EXTENTS, FAMILY_NAMES, PROPER, ComparisonWords
 from gecjury.stats.catalogue import statistic
-from gecjury.stats.figure import Figure
+from gecjury.stats.figure import Figure, grouped
 from gecjury.stats.preferences import SENTENCE_STATISTICS
 
 # Clusters are labels and few ties are not an advantage, so neither column has a best value.
@@ -134,57 +133,66 @@ def figure_table(
         ranked: True to list the best of a family first, show the best of a column in bold and name
             the levels above the columns.
     """
-    # The figures of a metric and kind of judgments form a row. The cluster of a level, which all
-    # its figures share, is shown as if it were a figure.
-    keys = {about: " ".join(about) for about in statistics}
-    empty = {**dict.fromkeys(keys.values(), math.nan), **dict.fromkeys(more)}
-    rows: dict[RowKey, dict[str, Any]] = {}
-    for figure in figures:
-        place = figure.metric, figure.human
-        about = {"metric": figure.metric, "family": figure.family, "human": figure.human}
-        row = rows.setdefault(place, {**empty, **about, "marks": "cluster"})
-        scale = 100 if figure.statistic == "tied_share" else 1
-        key = f"{figure.level} {figure.statistic}"
-        row |= {key: scale * figure.value, f"{key}_ci95": figure.interval}
-        if figure.cluster is not None:
-            row[f"{figure.level} cluster"] = float(figure.cluster)
-    for heading, values in more.items():
-        for place, value in values.items():
-            rows[place][heading] = value
-    metrics = [row for row in rows.values() if row["family"] not in BESIDE]
+    groups = grouped(figures, ("metric", "human"))
+    of_metrics = [group for group in groups if group[0].family not in BESIDE]
+    # A column is shown if a metric has a value there: chance alone leaves nothing to compare.
+    defined = {
+        (figure.level, name)
+        for figure in chain(*of_metrics)
+        for name, value in _values_of(figure)
+        if not math.isnan(value)
+    }
+    shown = [about for about in statistics if about in defined]
     columns = [Column("metric"), Column("family", heading="family")]
     columns += [Column("human", heading=human)] if human else []
-    # A column is shown if a metric has a value there: chance alone leaves nothing to compare.
-    for (level, name), key in keys.items():
-        if any(not math.isnan(row[key]) for row in metrics):
-            columns.append(
-                Column(
-                    key,
-                    heading=statistic(name, "page").heading or name,
-                    digits={"cluster": 0, "tied_share": 1}.get(name, 3),
-                    interval=f"{key}_ci95" if name not in _UNRANKED else "",
-                    marks="marks" if name == "cluster" else "",
-                    best=ranked and name not in _UNRANKED,
-                    group=f"{level.capitalize()} level" if ranked else "",
-                )
-            )
+    columns += [_figure_column(level, name, ranked) for level, name in shown]
     columns += [Column(heading, heading=heading, digits=1) for heading in more]
-    legend = f"{len(metrics)} metrics, best of a column in bold" if ranked else ""
-    ordered = sorted(rows.values(), key=_place) if ranked else list(rows.values())
-    return Table(columns, ordered, label, legend=legend)
+    rows = []
+    for group in sorted(groups, key=_place) if ranked else groups:
+        first = group[0]
+        row: dict[str, object] = {"metric": first.metric, "family": first.family}
+        row |= {"human": first.human, "marks": "cluster"}
+        row |= dict.fromkeys(map(" ".join, shown), math.nan)
+        for figure in group:
+            row |= {f"{figure.level} {name}": value for name, value in _values_of(figure)}
+            row |= {f"{figure.level} {figure.statistic}_ci95": figure.interval}
+        place = first.metric, first.human
+        rows.append(row | {heading: values.get(place) for heading, values in more.items()})
+    legend = f"{len(of_metrics)} metrics, best of a column in bold" if ranked else ""
+    return Table(columns, rows, label, legend=legend)
 
 
-def _place(row: Record) -> tuple[int, str, float]:
+def _values_of(figure: Figure) -> Iterator[tuple[str, float]]:
+    """Yield a figure's value, and the cluster of its level as if it were a figure."""
+    yield figure.statistic, (100 if figure.statistic == "tied_share" else 1) * figure.value
+    if figure.cluster is not None:
+        yield "cluster", float(figure.cluster)
+
+
+def _figure_column(level: str, name: str, ranked: bool) -> Column:
+    key, unranked = f"{level} {name}", name in _UNRANKED
+    return Column(
+        key,
+        heading=statistic(name, "page").heading or name,
+        digits={"cluster": 0, "tied_share": 1}.get(name, 3),
+        interval="" if unranked else f"{key}_ci95",
+        marks="marks" if name == "cluster" else "",
+        best=ranked and not unranked,
+        group=f"{level.capitalize()} level" if ranked else "",
+    )
+
+
+def _place(group: Sequence[Figure]) -> tuple[int, str, float]:
     """Return the key that sorts rows by family, the best of each first."""
-    family: str = row["family"]
-    value: float = row.get("system pearson", math.nan)
-    if math.isnan(value):
-        value = row.get("sentence accuracy", math.nan)
+    family = group[0].family
     position = _ORDER.index(family) if family in _ORDER else len(_ORDER)
     # Chance and people are in a separate part, in the order of the document.
     if family in BESIDE:
         return position, "", 0.0
-    return position, family, math.inf if math.isnan(value) else -value
+    values = {(figure.level, figure.statistic): figure.value for figure in group}
+    keys = ("system", "pearson"), ("sentence", "accuracy")
+    known = [value for key in keys if not math.isnan(value := values.get(key, math.nan))]
+    return position, family, -known[0] if known else math.inf
 
 
 def family_table(answer: ComparisonWords, view: str) -> Table:
@@ -196,10 +204,10 @@ def family_table(answer: ComparisonWords, view: str) -> Table:
     seconds = {(f.metric, f.human): f for f in metrics if (f.level, f.statistic) == ("", "seconds")}
     more: dict[str, dict[RowKey, float | str | None]] = {}
     if any(figure.missing for figure in seconds.values()):
-        more["missing"] = {key: f.missing for key, f in seconds.items()}
-    more["seconds"] = {key: f.value or None for key, f in seconds.items()}
+        more |= {"missing": {key: f.missing for key, f in seconds.items()}}
+    more |= {"seconds": {key: f.value or None for key, f in seconds.items()}}
     if spent := _judge_costs(answer.comparison.audits):
-        more["cost"] = {key: spent.get(f.signature) for key, f in seconds.items()}
+        more |= {"cost": {key: spent.get(f.signature) for key, f in seconds.items()}}
     return figure_table("Metrics by family", shown, wanted, more, ranked=True)
 
 
@@ -213,7 +221,7 @@ def _judge_costs(audits: Iterable[Audit]) -> dict[str, str]:
     costs = {}
     for audit in audits:
         spent = [member.get("cost") or {} for member in audit.members]
-        amounts = [float(cost["amount"]) for cost in spent if cost.get("amount") is not None]
+        amounts = [float(amount) for cost in spent if (amount := cost.get("amount")) is not None]
         # A sum without all members would be too low.
         if amounts and len(amounts) == len(spent):
             about = "≤ " if any("estimated" in cost for cost in spent) else ""
