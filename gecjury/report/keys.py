@@ -22,6 +22,9 @@ KEYS: Mapping[str, str] = {
     "label": "human=bad metric family",
     "bias": "human side systems metric family",
     "window": "metric human systems",
+    # Trainings.
+    "worth": "judged pairs sources above_chance above_changes verdict",
+    "worth_row": "what accuracy interval",
     # Several benchmarks.
     "task": "name=task benchmark human level statistic group weight",
     "cell": "value ci95 state",

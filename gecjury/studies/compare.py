@@ -324,7 +324,7 @@ class Demo(Study):
         with _replayed(work) as replayed:
             result = cast(Compared, self.comparison.run(replayed))
         main, *others = result.tables
-        brief = main.instead["brief"]
+        brief = main.instead.get("brief", main)
         instead = {**main.instead, "brief": replace(brief, notes=brief.notes[:1])}
         metric = "errant" if find_spec("errant") and find_spec("spacy") else "green"
         following = _NEXT.format(gecjury=own_command(), metric=metric)

@@ -29,7 +29,7 @@ from gecjury.corpus.edits import (
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import AttributionMethod
-from gecjury.stats.figure import Figure, figures_about, figures_by
+from gecjury.stats.figure import Figure, figures_about, figures_by, values_of
 from gecjury.studies.inputs import Inputs, Need, Sentence
 from gecjury.studies.study import Study, Work, function_of
 
@@ -278,7 +278,7 @@ class Explained:
     @property
     def missing(self) -> bool:
         """Return True if some reference gave no score."""
-        return any(isnan(one.scores["score"]) for one in self.explanations)
+        return any(isnan(one.scores.get("score", nan)) for one in self.explanations)
 
     def counts(self) -> str:
         """Return how many edits are right and how many are missing; empty without a reference."""
@@ -363,7 +363,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
             scorer.explain(source, edits, theirs, runtime) for (theirs,) in typed.references
         ]
         # The reference with the best score is the one that the metric itself would use.
-        scores = [explanation.scores["score"] for explanation in explanations]
+        scores = [explanation.scores.get("score", nan) for explanation in explanations]
         chosen = max(range(len(scores)), key=lambda i: -inf if isnan(scores[i]) else scores[i])
     if settings.attribution is not None:
         shares = attribute(
@@ -451,31 +451,21 @@ def _scores(explanation: Explanation) -> str:
 
 def _facts(one: Explained) -> dict[str, Any]:
     """Return the facts of an explained sentence for JSON."""
-    facts: dict[str, Any] = {
-        "source": one.source,
-        "hypothesis": one.hypothesis,
-        "references": list(one.references),
-    }
+    facts = {**values_of(one, "source", "hypothesis"), "references": list(one.references)}
     if one.chosen is not None:
-        facts["explanations"] = records = list[dict[str, Any]]()
+        explanations = []
         for explanation in one.explanations:
-            records.append({"scores": explanation.scores, "rows": explanation.rows})
-            if explanation.heat_map is not None:
-                keys = ("rows", "columns", "values")
-                records[-1]["plan"] = {key: getattr(explanation.heat_map, key) for key in keys}
-        facts["chosen"] = one.chosen
+            plan = explanation.heat_map
+            of_plan = {} if plan is None else {"plan": values_of(plan, "rows", "columns", "values")}
+            explanations.append({**values_of(explanation, "scores", "rows"), **of_plan})
+        facts |= {"explanations": explanations, "chosen": one.chosen}
     if (shares := one.attribution) is not None:
-        facts["attribution"] = {
-            "method": shares.method,
-            "exact": shares.exact,
+        attribution = {
+            **values_of(shares, "method", "exact", "empty=source_score", "full=hypothesis_score"),
+            **values_of(shares, "difference", "gap", "faithful", "scored"),
             "edits": one.attribution_rows(),
-            "source_score": shares.empty,
-            "hypothesis_score": shares.full,
-            "difference": shares.difference,
-            "gap": shares.gap,
-            "faithful": shares.faithful,
-            "scored": shares.scored,
         }
+        facts |= {"attribution": attribution}
     return facts
 
 

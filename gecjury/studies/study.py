@@ -420,11 +420,13 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
         for name, one in options.items()
     ]
-    parameters = dict(by_hand.parameters)
-    del parameters["values"]
     kind = f"{study.__name__} | None"
-    parameters["settings"] = parameters["settings"].replace(annotation=kind)
-    run.__signature__ = by_hand.replace(parameters=[*parameters.values(), *keywords])  # type: ignore[attr-defined]
+    parameters = [
+        one.replace(annotation=kind) if name == "settings" else one
+        for name, one in by_hand.parameters.items()
+        if name != "values"
+    ]
+    run.__signature__ = by_hand.replace(parameters=[*parameters, *keywords])  # type: ignore[attr-defined]
     run.__module__ = study.__module__
     run.__name__ = run.__qualname__ = study.__name__.lower()
     about = inspect.cleandoc(study.__doc__ or "").partition("\nAttributes:\n")[0].rstrip()

@@ -71,7 +71,7 @@ class Estimated:
         """Return the numbers of the estimate by a metric."""
         bounded = {"estimate": self.powered, "labels_alone": self.alone}
         if self.metric_alone is not None:
-            bounded["metric_alone"] = self.metric_alone
+            bounded |= {"metric_alone": self.metric_alone}
         values = {
             **{key: one.value for key, one in bounded.items()},
             "error": self.powered.error,
@@ -91,10 +91,10 @@ class Estimated:
     def row(self, metric: str, family: str) -> dict[str, Any]:
         """Return the record of the estimate for tables and JSON."""
         names = {f"{key}_ci95": f"{key}_interval" for key in ("labels_alone", "metric_alone")}
-        names["estimate_ci95"] = "interval"
+        names |= {"estimate_ci95": "interval"}
         pair: dict[str, Any] = {}
         if len(self.names) == 2:
-            names["system"] = ""
+            names |= {"system": ""}
             first, second = self.names
             pair = {"first": first, "second": second, "neighbours": self.neighbours}
         (row,) = records(self.figures(metric, family), names=names)

@@ -65,7 +65,8 @@ examples:
 
         settings = job.recipe.settings
         text = with_dev(job.text, settings.seed)
-        parts = [{"part": part, "sentences": len(rows)} for part, rows in vars(text).items()]
+        sizes = (("train", len(text.train)), ("dev", len(text.dev)))
+        parts = [{"part": part, "sentences": size} for part, size in sizes]
         learnt, read = settings.epochs * len(text.train), settings.epochs * len(text.dev)
         return TrainingEffort(parts, [sentence.text for sentence in text.train], learnt, read)
 

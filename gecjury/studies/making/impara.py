@@ -96,7 +96,8 @@ examples:
         """Return what the ranker reads: two sentences of each pair."""
         from gecjury.refless.training.impara import split_corrections
 
-        wanted = {"train": self.pairs, "dev": self.pairs // 8, "test": self.pairs // 8}
+        eighth = self.pairs // 8
+        wanted = {"train": self.pairs, "dev": eighth, "test": eighth}
         split = split_corrections(job.corrections, job.recipe.settings.seed)
         parts = [
             {"part": part, "corrections": len(split[part]), "pairs": pairs}
@@ -104,9 +105,9 @@ examples:
         ]
         learnt, read = detection_effort(job.detection)
         epochs = job.recipe.settings.epochs
-        learnt += 2 * epochs * wanted["train"]
+        learnt += 2 * epochs * self.pairs
         # Pairs are chosen by the vectors of their sentences.
-        read += 2 * (epochs * wanted["dev"] + wanted["test"] + sum(wanted.values()))
+        read += 2 * ((epochs + 1) * eighth + sum(wanted.values()))
         return TrainingEffort(parts, [c.source for c in job.corrections], learnt, read)
 
     def train(self, job: RankerJob) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -16,6 +16,7 @@ from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.wording import duration, listed, number
 from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
+from gecjury.report.keys import keyed
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.figure import figures_about, records
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 register(Statistic("training.accuracy", "in the right order", better="higher", range=(0, 1)))
 
 R = TypeVar("R", bound=BaseRecipe)
+
+PARTS = ("train", "dev", "test")
+"""The parts of the data of a training."""
 
 BASE = "sentence-transformers/all-mpnet-base-v2"
 """The encoder of the recipes `kernel` and `base`."""
@@ -128,14 +132,14 @@ class Training(Study):
             job = self._job(work)
             effort = self.effort(job)
             columns = [Column(key, digits=0) for key in effort.parts[0]]
-            facts: dict[str, Any] = {}
+            facts: dict[str, object] = {}
             time = "takes seconds, since it has no encoder,"
             if job.recipe.encoder != FEATURES:
                 encoder, settings = job.recipe.encoder, job.recipe.settings
                 of = (effort.texts, settings, work.runtime, effort.kind)
                 pace = measured_pace(encoder, *of, learns=effort.learnt > 0)
                 seconds = effort.learnt * pace.learning + effort.read * pace.reading
-                facts["seconds"] = seconds
+                facts = {"seconds": seconds}
                 time = (
                     f"takes about {duration(seconds)} (estimated from a few batches on this "
                     "machine), or less if it stops early,"
@@ -202,14 +206,15 @@ class Training(Study):
                 part=row.what,
             )
         ]
-        if worth.rows:
+        rows = [keyed("worth_row", row) for row in worth.rows]
+        if rows:
             title = f"Held-out pairs of corrections of one source, by {worth.judged}"
             columns = [Column("what"), Column("accuracy", interval="interval", place="training")]
             names = {"part": "what", "metric": "", "accuracy_ci95": "interval"}
             tables.append(Table(columns, records(figures, names=names), title))
         return Result(
             tuple(tables),
-            {**facts, "worth": asdict(worth)},
+            {**facts, "worth": {**keyed("worth", worth), "rows": rows}},
             tuple(notes),
             verdict=(f"{worth.verdict}.",),
             numbers=tuple(figures),
@@ -291,7 +296,7 @@ def detection_origin(detection: Sequence[str], detector: str) -> dict[str, str]:
     if detection:
         origin["error detection"] = " ".join(map(shown_name, detection))
     if detector:
-        origin["detector"] = shown_name(detector)
+        origin |= {"detector": shown_name(detector)}
     return origin
 
 

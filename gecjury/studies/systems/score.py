@@ -175,11 +175,11 @@ class Score(Study):
         row = one.row(system)
         # A metric that only describes outputs has no best system.
         if one.tests is not None and one.lead.directed:
-            row["p_best"] = one.p_best(name)
+            row |= {"p_best": one.p_best(name)}
         if self.sentences:
-            row["sentences"] = table.sentences[place].tolist()
+            row |= {"sentences": table.sentences[place].tolist()}
         if valid := table.statistics.details.get("valid", {}).get(name):
-            row["valid"] = valid
+            row |= {"valid": valid}
         # JSON has the requested figures in the records, people see them in further tables.
         for key, parts in asked.items():
             own = (part for part in parts if (part.system, part.metric) == (name, one.metric))
@@ -213,7 +213,7 @@ class Score(Study):
             yield replace(part_table(key, parts), asked=True)
         audited = audit_tables(tables)
         if self.audit and not audited:
-            raise OptionError(_WITHOUT["audit"])
+            raise OptionError(_WITHOUT_AUDIT)
         for audit in audited:
             yield replace(audit, asked=self.audit)
         if self.worst:
@@ -245,14 +245,14 @@ class Score(Study):
         asked: dict[str, list[PartialScore]] = {}
         if self.by_type:
             level = self.by_type
-            asked["type"] = [part for table in tables for part in by_type(table, level)]
+            asked |= {"type": [part for table in tables for part in by_type(table, level)]}
         if self.by_rule:
             tokens = sum(len(source.split()) for source in corpus.sources)
             rules = self.by_rule
-            asked["rule"] = [part for table in tables for part in by_rule(table, rules, tokens)]
+            asked |= {"rule": [part for one in tables for part in by_rule(one, rules, tokens)]}
         if self.macro:
             level = self.by_type or USUAL_LEVEL
-            asked["over"] = [part for table in tables for part in macro(table, level)]
+            asked |= {"over": [part for table in tables for part in macro(table, level)]}
         # Checked after scoring, since only the statistics show which metrics count types.
         for key, parts in asked.items():
             if not parts:
@@ -264,10 +264,14 @@ _WITHOUT = {
     "type": "--by-type: none of the metrics named counts error types; errant does",
     "rule": "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
     "metric that counts rules: errant",
-    "audit": "--audit: none of the metrics named asks a model; the biases of other metrics are "
-    "measured against people's judgments, by compare",
     "over": "--macro: none of the metrics named has precision and recall; errant does",
 }
+
+
+_WITHOUT_AUDIT = (
+    "--audit: none of the metrics named asks a model; the biases of other metrics are measured "
+    "against people's judgments, by compare"
+)
 
 
 def _audits(tables: Sequence[ScoreTable]) -> dict[str, Any]:

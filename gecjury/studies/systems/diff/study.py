@@ -197,7 +197,7 @@ class Diff(SystemsStudy):
             return int(bool(unscored)), (), {}
         figures = gate.figures_of(outputs.numbers, gate.metric_names(outputs.work))
         verdict = gate.judge_gate(conditions, figures)
-        return *gate.outcome(verdict, unscored), {"gate": verdict}
+        return *gate.outcome(verdict, unscored), {"gate": verdict.record()}
 
     def _facts(self, outputs: ComparedOutputs) -> dict[str, Any]:
         from gecjury.studies.systems.diff.edited import totals
