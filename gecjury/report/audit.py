@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gecjury.core.wording import listed, number, percent
 from gecjury.metaeval.audit import Audit
@@ -161,7 +160,7 @@ def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
     return clauses, list(dict.fromkeys(advice))
 
 
-def _figure(member: Mapping[str, Any], key: str, name: str) -> float | None:
+def _figure(member: Mapping[str, object], key: str, name: str) -> float | None:
     """Return a figure of an audit; None if it was not measured."""
     part = member.get(key)
     figure = part.get(name) if isinstance(part, Mapping) else None

@@ -113,13 +113,13 @@ def _leading(parts: Sequence[Table]) -> Table:
     return parts[0]
 
 
-def document(answer: ComparisonWords) -> dict[str, Any]:
+def document(answer: ComparisonWords) -> dict[str, object]:
     """Return a comparison as in its JSON output; docs/reference/statistics.md has its keys."""
     comparison, figures = answer.comparison, answer.comparison.figures()
     benchmark, settings = comparison.benchmark, comparison.settings
     names, uncertainty = benchmark.corpus.names, comparison.uncertainty
     how = settings.resampling
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "benchmark": benchmark.name,
         "sample": benchmark.sample,
         "human": comparison.human,
@@ -209,7 +209,7 @@ def _listed(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, obje
 
 def _entries(
     figures: Sequence[Figure], *levels: str
-) -> Iterator[tuple[dict[str, Any], list[Figure]]]:
+) -> Iterator[tuple[dict[str, object], list[Figure]]]:
     """Yield the figures at some levels as records for JSON, one for everything that they are about.
 
     A record has each figure under its statistic, and the intervals under `ci95`.
@@ -220,7 +220,7 @@ def _entries(
         # People may have no draws; otherwise an undefined interval is `null`.
         drawn = group[0].family != "humans" or any(figure.interval for figure in group)
         own = {f.statistic: f for f in group if not f.statistic.endswith("_there")}
-        entry: dict[str, Any] = {key: figure.value for key, figure in own.items()} | {
+        entry: dict[str, object] = {key: figure.value for key, figure in own.items()} | {
             "ci95": {
                 key: (figure.low, figure.high)
                 for key, figure in own.items()
@@ -243,11 +243,11 @@ def _of(figure: Figure) -> str:
     return "system" if figure.statistic in MEASURES else "sentence"
 
 
-def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[str, Any]]:
+def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[str, object]]:
     """Return rows of the metrics; figures of the edit level are in the row of their metric."""
     names, level = comparison.benchmark.corpus.names, comparison.settings.level
     levels = dict.fromkeys(one for one in ("system", "sentence") if level in (one, "all"))
-    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    rows: dict[tuple[str, str, str], dict[str, object]] = {}
     metrics = [figure for figure in figures if figure.family not in BESIDE]
     for row in comparison.at("") if comparison.tables else ():
         if row.family not in BESIDE:
@@ -271,13 +271,13 @@ def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[s
 def _chance(figures: Sequence[Figure]) -> dict[str, object]:
     of_baselines: dict[str, dict[str, dict[str, object]]] = {}
     # The document format has one accuracy per baseline, that against the first view.
-    accuracy: dict[str, float] = {}
+    accuracy: dict[str, object] = {}
     chance = [figure for figure in figures if figure.family == "chance"]
     for entry, (first, *_) in _entries(chance, "system", "sentence"):
         of_baseline = of_baselines.setdefault(first.metric, {})
         of_baseline.setdefault(first.human, {})[first.level] = entry
-        if (value := entry.get("accuracy")) is not None:
-            accuracy.setdefault(first.metric, value)
+        if "accuracy" in entry:
+            accuracy.setdefault(first.metric, entry["accuracy"])
     return {
         name: {"accuracy": accuracy.get(name), "human": by_human}
         for name, by_human in of_baselines.items()
@@ -501,7 +501,7 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
     return notes
 
 
-def _kappas(people: Annotators) -> dict[str, Any]:
+def _kappas(people: Annotators) -> dict[str, object]:
     """Return κ and α over all ranked systems, and κ on the pairs compared here."""
     kinds, ceiling = {"between": people.between, "within": people.within}, people.agreement
     counts = {name: sum(kappa.counts.values()) for name, kappa in kinds.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from gecjury.stats.figure import values_of
 
@@ -35,6 +34,6 @@ KEYS: Mapping[str, str] = {
 """By kind of object, the fields that a document has; see `values_of`."""
 
 
-def keyed(kind: str, value: object) -> dict[str, Any]:
+def keyed(kind: str, value: object) -> dict[str, object]:
     """Return the fields of an object that its kind has in `KEYS`, by their keys."""
     return values_of(value, *KEYS[kind].split())

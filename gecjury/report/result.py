@@ -44,7 +44,7 @@ class Result:
     """
 
     tables: tuple[Table, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     status: int = 0
     said: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Result:
     paper: Table | None = None
     flat: Table | None = None
     numbers: tuple[Figure, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    settings: Mapping[str, object] = field(default_factory=dict, kw_only=True)
 
     def table(self, name: str) -> Table:
         """Return the table with a name; if several share it, one with the records of all.
@@ -92,7 +92,7 @@ class Result:
         return {**self._document, **({"settings": self.settings} if self.settings else {})}
 
     @property
-    def _document(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, object]:
         """Records by the tables' names, facts, notes and verdict."""
         names = dict.fromkeys(table.name for table in self.tables if table.name)
         records = {name: list(self.table(name).rows) for name in names}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +48,7 @@ def check_task_columns(chosen: Sequence[str], tasks: Sequence[ComparedTask]) -> 
         chosen_columns(chosen, _task_columns([task.name for task in tasks]))
 
 
-def task_document(compared: TaskComparison) -> dict[str, Any]:
+def task_document(compared: TaskComparison) -> dict[str, object]:
     """Return the comparison as in its JSON output; docs/reference/statistics.md has its keys."""
     rows = []
     for average, shared, cells in zip(
@@ -164,7 +163,7 @@ def _shared_tasks(compared: TaskComparison) -> list[ComparedTask]:
     ]
 
 
-def _task_records(compared: TaskComparison) -> list[dict[str, Any]]:
+def _task_records(compared: TaskComparison) -> list[dict[str, object]]:
     records = []
     for task in compared.tasks:
         records.append(keyed("task", task))

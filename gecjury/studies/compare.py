@@ -87,7 +87,7 @@ class Compared(Result):
         return self.comparison.rows()
 
     @cached_property
-    def _document(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, object]:
         """The entries of JSON, which docs/reference/statistics.md explains."""
         from gecjury.report.comparison import document
 
@@ -109,7 +109,7 @@ class ComparedTasks(Result):
     comparison: TaskComparison = field(kw_only=True)
 
     @property
-    def _document(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, object]:
         """The entries of JSON, which docs/reference/statistics.md explains."""
         from gecjury.report.tasks import task_document
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isnan, nan
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
@@ -110,7 +110,7 @@ class Explain(Study):
                 parts=((None, one),),
             )
         (table,) = work.scores()
-        shown, records, missing = list[Table](), list[dict[str, Any]](), False
+        shown, records, missing = list[Table](), list[dict[str, object]](), False
         parts: list[tuple[CostlySentence | None, Explained]] = []
         for sentence in costly_sentences([table], [scorer], corpus, self.worst):
             # Each line is explained as if it had been given alone.
@@ -176,7 +176,7 @@ class Explain(Study):
         if one.attribution is not None:
             yield self._attribution_table(one.attribution, one.attribution_rows())
 
-    def _attribution_table(self, shares: Attribution, rows: list[dict[str, Any]]) -> Table:
+    def _attribution_table(self, shares: Attribution, rows: list[dict[str, object]]) -> Table:
         drawn = f", sampled with seed {self.seed}: errors are standard errors"
         notes = [
             f"score of the source {shares.empty:.4f}, of the hypothesis {shares.full:.4f}; "
@@ -312,7 +312,7 @@ class Explained:
         numbers = zip(shares.edits, shares.values.tolist(), shares.errors.tolist(), strict=True)
         return [(edit_label(edit), edit.type, value, error) for edit, value, error in numbers]
 
-    def attribution_rows(self) -> list[dict[str, Any]]:
+    def attribution_rows(self) -> list[dict[str, object]]:
         """Return the shares as records."""
         keys = ("edit", "type", "value", "error")
         return [dict(zip(keys, share, strict=True)) for share in self.shares()]
@@ -449,7 +449,7 @@ def _scores(explanation: Explanation) -> str:
     return ", ".join(f"{key} {value:.4f}" for key, value in explanation.scores.items())
 
 
-def _facts(one: Explained) -> dict[str, Any]:
+def _facts(one: Explained) -> dict[str, object]:
     """Return the facts of an explained sentence for JSON."""
     facts = {**values_of(one, "source", "hypothesis"), "references": list(one.references)}
     if one.chosen is not None:
@@ -472,7 +472,7 @@ def _facts(one: Explained) -> dict[str, Any]:
 def plan_table(plan: HeatMap) -> Table:
     """Return the table of a transport plan, whose cells a page shades."""
     corner = "hypothesis ↓ reference →"
-    rows: list[Mapping[str, Any]] = [
+    rows: list[Mapping[str, object]] = [
         {corner: label, **dict(zip(plan.columns, line, strict=True))}
         for label, line in zip(plan.rows, plan.values.tolist(), strict=True)
     ]

@@ -405,7 +405,7 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         *,
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
-        **values: Any,
+        **values: object,
     ) -> Result:
         if settings is not None and not isinstance(settings, study):
             raise OptionError(

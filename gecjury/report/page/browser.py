@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from markupsafe import Markup
 
@@ -152,7 +152,7 @@ def _row(
     views: Sequence[str],
     digits: Sequence[int],
     language: Language,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a correction as shown: its words, judgments and scores.
 
     A score comes with its rank among the corrections, and whether this is the first.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
@@ -72,7 +71,7 @@ class Section:
     content: Markup
 
 
-def comparison_page(answer: ComparisonWords, document: Mapping[str, Any]) -> str:
+def comparison_page(answer: ComparisonWords, document: Mapping[str, object]) -> str:
     """Return a comparison as one page to read and share.
 
     Args:
@@ -114,7 +113,7 @@ def sections(answer: ComparisonWords, budget: int) -> list[Section]:
     ]
 
 
-def _header(answer: ComparisonWords) -> dict[str, Any]:
+def _header(answer: ComparisonWords) -> dict[str, object]:
     """Return the values for the part above the table of contents."""
     benchmark = answer.comparison.benchmark
     name, references = answer.shown(benchmark.name), answer.shown(str(benchmark.references))
@@ -135,7 +134,7 @@ def _header(answer: ComparisonWords) -> dict[str, Any]:
     }
 
 
-def card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, Any]:
+def card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, object]:
     """Return a card of statements by topic, some of them folded; a careful card is a warning."""
     topics: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     for item in items:

@@ -88,11 +88,11 @@ class Estimated:
             n=self.labelled,
         )
 
-    def row(self, metric: str, family: str) -> dict[str, Any]:
+    def row(self, metric: str, family: str) -> dict[str, object]:
         """Return the record of the estimate for tables and JSON."""
         names = {f"{key}_ci95": f"{key}_interval" for key in ("labels_alone", "metric_alone")}
         names |= {"estimate_ci95": "interval"}
-        pair: dict[str, Any] = {}
+        pair: dict[str, object] = {}
         if len(self.names) == 2:
             names |= {"system": ""}
             first, second = self.names

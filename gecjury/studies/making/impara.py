@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.settings import option
 from gecjury.refless.training.recipe import RankerRecipe
@@ -13,6 +13,7 @@ from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import (
     BASE,
+    CommonFields,
     Training,
     TrainingEffort,
     detection_effort,
@@ -68,7 +69,7 @@ examples:
         super().check(work)
         refuse_without_detector(self.recipe, self.detector, self.detection)
 
-    def job(self, material: Material, common: Mapping[str, Any]) -> RankerJob:
+    def job(self, material: Material, common: CommonFields) -> RankerJob:
         """Read parallel text, and the text for error detection."""
         from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
         from gecjury.refless.training.impara import RankerJob

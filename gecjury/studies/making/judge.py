@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.settings import option
 from gecjury.refless.training.recipe import JudgeRecipe
@@ -16,6 +16,7 @@ from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import (
     PARTS,
+    CommonFields,
     RatedTraining,
     TrainingEffort,
     figure_columns,
@@ -66,7 +67,7 @@ examples:
     partial: tuple[str, ...] = option((), metavar="FILE", several=True, empty=True)
     recipe: Literal["small"] | None = None
 
-    def job(self, material: Material, common: Mapping[str, Any]) -> JudgeJob:
+    def job(self, material: Material, common: CommonFields) -> JudgeJob:
         """Read human or another judge's verdicts, and put the questions about them."""
         import numpy as np
 

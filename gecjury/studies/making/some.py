@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
@@ -18,6 +18,7 @@ from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import (
     BASE,
     PARTS,
+    CommonFields,
     RatedTraining,
     TrainingEffort,
     detection_effort,
@@ -108,7 +109,7 @@ examples:
         if len(work.data.names) > 1:
             raise OptionError("train some accepts one set of ratings; join the files first")
 
-    def job(self, material: Material, common: Mapping[str, Any]) -> JobSettings:
+    def job(self, material: Material, common: CommonFields) -> JobSettings:
         """Read ratings, and the text for error detection."""
         from gecjury.refless.data.rated_sets import SET_LANGUAGES
         from gecjury.refless.training.job import JobSettings

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, cast
 
 from gecjury.benchmarks.table import benchmark_info, looks_like_path
 from gecjury.core.errors import OptionError, nearest
@@ -25,6 +25,7 @@ from gecjury.studies.making.data import Material
 from gecjury.studies.study import Output, Study, Work
 
 if TYPE_CHECKING:
+    from gecjury.core.runtime import Runtime
     from gecjury.corpus.languages.language import Language
     from gecjury.models.networks import NetworkKind
     from gecjury.refless.data.annotations import Annotations
@@ -63,11 +64,19 @@ class TrainingEffort:
         kind: kind of the network.
     """
 
-    parts: Sequence[Mapping[str, Any]]
+    parts: Sequence[Mapping[str, object]]
     texts: Sequence[str]
     learnt: int
     read: int
     kind: NetworkKind = "sentences"
+
+
+class CommonFields(TypedDict):
+    """The fields of every job besides its data, its recipe and their origin."""
+
+    folder: Path
+    runtime: Runtime
+    recipe_name: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,12 +107,8 @@ class Training(Study):
         return () if "none" in self.leakage else self.leakage
 
     @abstractmethod
-    def job(self, material: Material, common: Mapping[str, Any]) -> TrainingJob:
-        """Read the data.
-
-        Args:
-            common: the fields of every job besides its data, its recipe and their origin.
-        """
+    def job(self, material: Material, common: CommonFields) -> TrainingJob:
+        """Read the data."""
 
     @abstractmethod
     def train(self, job: Any) -> Result:
@@ -178,7 +183,12 @@ class Training(Study):
         return f"{name}, but for {', '.join(changed)}" if changed else str(name)
 
     def result(
-        self, folder: Path, table: Table, facts: Mapping[str, Any], worth: Worth | None, model: str
+        self,
+        folder: Path,
+        table: Table,
+        facts: Mapping[str, object],
+        worth: Worth | None,
+        model: str,
     ) -> Result:
         """Return the result of a training, with the table of held-out pairs and its verdict.
 
@@ -221,7 +231,7 @@ class Training(Study):
         )
 
     def _job(self, work: Work) -> Any:
-        common = {
+        common: CommonFields = {
             "folder": Path(cast(str, work.folder)),
             "runtime": work.runtime,
             "recipe_name": self.chosen_recipe(),
@@ -279,12 +289,13 @@ class RatedTraining(Training):
         return data
 
 
-def _rehearsed(parts: Sequence[Mapping[str, Any]]) -> str:
+def _rehearsed(parts: Sequence[Mapping[str, object]]) -> str:
     """Return the size of each part of the data in words: `train (24 rows) and dev (8 rows)`."""
     texts = []
-    for name, *counts in (part.items() for part in parts):
+    for part in parts:
+        counts = [(key, count) for key, count in part.items() if isinstance(count, int)]
         sizes = ", ".join(f"{number(count)} {key.replace('_', ' ')}" for key, count in counts)
-        texts.append(f"{name[1]} ({sizes})")
+        texts.append(f"{part.get('part')} ({sizes})")
     return listed(texts)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import option
@@ -168,7 +168,7 @@ class Score(Study):
         table: ScoreTable,
         place: int,
         asked: Mapping[str, Sequence[PartialScore]],
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return the record of a system by a metric, with the further figures."""
         name = table.systems[place]
         (system,) = (system for system in one.systems if system.name == name)
@@ -187,7 +187,7 @@ class Score(Study):
                 row["macro" if key == "over" else f"by_{key}"] = numbers
         return row
 
-    def _limits(self, whole: Corpus, drawn: Corpus) -> tuple[dict[str, Any], list[str]]:
+    def _limits(self, whole: Corpus, drawn: Corpus) -> tuple[dict[str, object], list[str]]:
         """Return the lines that were scored, and a note, if sentences were drawn."""
         if len(drawn) == len(whole):
             return {}, []
@@ -274,7 +274,7 @@ _WITHOUT_AUDIT = (
 )
 
 
-def _audits(tables: Sequence[ScoreTable]) -> dict[str, Any]:
+def _audits(tables: Sequence[ScoreTable]) -> dict[str, object]:
     """Return the audits of judges for JSON, by signature."""
     audits = {
         str(table.signature): table.statistics.details["audit"]["members"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -44,12 +44,12 @@ class EditChange:
     move: Move
     right: bool | None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return its record for JSON."""
         return values_of(self, "line", "edit", "type", "move", "right")
 
 
-def totals(changes: Sequence[EditChange]) -> list[dict[str, Any]]:
+def totals(changes: Sequence[EditChange]) -> list[dict[str, object]]:
     """Return one record per move: the number of edits, and how many of them are right.
 
     Args:
@@ -63,7 +63,7 @@ def totals(changes: Sequence[EditChange]) -> list[dict[str, Any]]:
     return rows
 
 
-def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, Any]]:
+def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, object]]:
     """Return the edits that came most often, then those that went most often.
 
     Edits with the same words and type are counted together.
@@ -72,7 +72,7 @@ def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, A
         changes: from `edit_changes`.
         count: number of edits for each of the two.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for move in ("came", "went"):
         alike: dict[tuple[str, str], list[bool | None]] = {}
         for one in changes:
@@ -86,7 +86,7 @@ def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, A
     return rows
 
 
-def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
+def _counted(right: Sequence[bool | None]) -> dict[str, object]:
     """Return how many edits there are, and how many are right and wrong, if that is known."""
     good = None if None in right else sum(map(bool, right))
     bad = None if good is None else len(right) - good
@@ -163,7 +163,7 @@ class MovedSentence:
     old_marked: str
     new_marked: str
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return its record for JSON."""
         sides = ("old", "new", "source", "old_marked", "new_marked")
         return values_of(self, "metric", "line", "effect", *sides)

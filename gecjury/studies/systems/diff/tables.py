@@ -45,7 +45,7 @@ class TypeDifference(NamedTuple):
     paired: Paired
     adjusted: float
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return its record for tables and JSON."""
         return {
             **values_of(self, "metric", "type", "adjusted"),
