@@ -12,7 +12,13 @@ from gecjury.core.wording import listed, number
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
 from gecjury.metaeval.edits.comparison import JUDGE, EditComparison
 from gecjury.metaeval.edits.corrections import ANY
-from gecjury.metaeval.result import SYSTEM_STATISTICS, Annotators, Comparison, row_key
+from gecjury.metaeval.result import (
+    SYSTEM_STATISTICS,
+    Annotators,
+    Comparison,
+    Uncertainty,
+    row_key,
+)
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import MetaEvaluation
 from gecjury.report.audit import audit_sentences, audit_tables
@@ -118,7 +124,6 @@ def document(answer: ComparisonWords) -> dict[str, object]:
     comparison, figures = answer.comparison, answer.comparison.figures()
     benchmark, settings = comparison.benchmark, comparison.settings
     names, uncertainty = benchmark.corpus.names, comparison.uncertainty
-    how = settings.resampling
     record: dict[str, object] = {
         "benchmark": benchmark.name,
         "sample": benchmark.sample,
@@ -139,13 +144,7 @@ def document(answer: ComparisonWords) -> dict[str, object]:
         "ceiling": {v: keyed("ceiling", p.agreement) for v, p in comparison.annotators.items()},
         "annotators": {view: _kappas(people) for view, people in comparison.annotators.items()},
         "chance": _chance(figures),
-        "uncertainty": uncertainty
-        and {
-            **keyed("resampling", how),
-            "seed": settings.seed,
-            "aggregate_resampled": how.draws_sentences,
-            "human_resampled": uncertainty.human_resampled,
-        },
+        "uncertainty": uncertainty and _resampled(settings, uncertainty),
         "significance": [
             {"human": view, "correction": "holm", **keyed("test", test)}
             for view, tests in (uncertainty.tests.items() if uncertainty else ())
@@ -157,6 +156,17 @@ def document(answer: ComparisonWords) -> dict[str, object]:
         "caveats": [caution.text for caution in comparison.cautions],
     }
     return {**record, **_requested(comparison, figures), "verdict": answer.verdict}
+
+
+def _resampled(settings: Settings, uncertainty: Uncertainty) -> dict[str, object]:
+    """Return how intervals and tests were made."""
+    how = settings.resampling
+    return {
+        **keyed("resampling", how),
+        "seed": settings.seed,
+        "aggregate_resampled": how.draws_sentences,
+        "human_resampled": uncertainty.human_resampled,
+    }
 
 
 def _requested(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, object]:

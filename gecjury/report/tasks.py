@@ -176,15 +176,6 @@ def _task_records(compared: TaskComparison) -> list[dict[str, object]]:
 def _main_table(compared: TaskComparison) -> Table:
     names = _names(compared)
     incomplete = any(average.n != len(names) for average in compared.averages)
-    rows = []
-    for place in best_first(compared):
-        average, shared = compared.averages[place], compared.shared[place]
-        row = {**keyed("average", average), **keyed("shared", shared)}
-        row |= {"average_ci95": average.interval, "shared_ci95": shared.interval}
-        row |= {"tasks": f"{average.n} of {len(names)}"}
-        for name, cell in zip(names, compared.cells[place], strict=True):
-            row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
-        rows.append(row)
     notes = []
     if incomplete:
         notes.append(
@@ -213,9 +204,24 @@ def _main_table(compared: TaskComparison) -> Table:
     hidden = len(columns) - MOST_COLUMNS
     # Without `--verbose` the last columns, which are tasks, are cut off.
     few = f", the first {len(names) - hidden} shown" if hidden > 0 else ""
+    rows = _average_rows(compared)
     table = Table(columns, rows, title, [*notes, *tested], "average", legend=legend)
     brief = replace(table, title=title + few, notes=notes)
     return replace(table, instead={"brief": brief})
+
+
+def _average_rows(compared: TaskComparison) -> list[Record]:
+    """Return the averages of every metric and its figure in each task, the best metric first."""
+    names, rows = _names(compared), list[Record]()
+    for place in best_first(compared):
+        average, shared = compared.averages[place], compared.shared[place]
+        row = {**keyed("average", average), **keyed("shared", shared)}
+        row |= {"average_ci95": average.interval, "shared_ci95": shared.interval}
+        row |= {"tasks": f"{average.n} of {len(names)}"}
+        for name, cell in zip(names, compared.cells[place], strict=True):
+            row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
+        rows.append(row)
+    return rows
 
 
 def _task_columns(names: Sequence[str]) -> list[Column]:

@@ -89,30 +89,38 @@ class Explain(Study):
         For one sentence, the facts have `explanations`, one per reference, the index of the one
         that counts (`chosen`), and `attribution`. Table `worst` has all of this for each sentence.
         """
+        return self._costly(work, self.worst) if self.worst else self._single(work)
+
+    def _single(self, work: Work) -> Explanations:
+        """Explain the sentence of the corpus."""
         from gecjury.corpus.remarks import remarks_on
+
+        scorer, corpus = work.scorer, work.corpus
+        one = explained(scorer, corpus, work.runtime, self)
+        notes = remarks_on(corpus, scorer.needs)
+        shown_text = _sentence_table(one, corpus.language)
+        return Explanations(
+            tuple(self._tables(one)),
+            {"metric": next(iter(work.typed), scorer.name), **_facts(one)},
+            notes,
+            status=int(one.missing),
+            language=corpus.language.code,
+            title=f"Explanation by {scorer.name}",
+            above=(replace(shown_text, notes=[*shown_text.notes, *notes]),),
+            verdict=_verdict(scorer.name, one),
+            work=work,
+            parts=((None, one),),
+        )
+
+    def _costly(self, work: Work, count: int) -> Explanations:
+        """Explain the sentences of the corpus that cost most."""
         from gecjury.studies.systems.costly import costly_sentences, costly_table, one_line
 
         scorer, corpus = work.scorer, work.corpus
-        if not self.worst:
-            one = explained(scorer, corpus, work.runtime, self)
-            notes = remarks_on(corpus, scorer.needs)
-            shown_text = _sentence_table(one, corpus.language)
-            return Explanations(
-                tuple(self._tables(one)),
-                {"metric": next(iter(work.typed), scorer.name), **_facts(one)},
-                notes,
-                status=int(one.missing),
-                language=corpus.language.code,
-                title=f"Explanation by {scorer.name}",
-                above=(replace(shown_text, notes=[*shown_text.notes, *notes]),),
-                verdict=_verdict(scorer.name, one),
-                work=work,
-                parts=((None, one),),
-            )
         (table,) = work.scores()
         shown, records, missing = list[Table](), list[dict[str, object]](), False
         parts: list[tuple[CostlySentence | None, Explained]] = []
-        for sentence in costly_sentences([table], [scorer], corpus, self.worst):
+        for sentence in costly_sentences([table], [scorer], corpus, count):
             # Each line is explained as if it had been given alone.
             line = one_line(corpus, sentence.line - 1)
             one = explained(scorer, line, work.runtime, self)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, c
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import check, options_of, recorded, settings_from
+from gecjury.core.settings import Option, check, options_of, recorded, settings_from
 from gecjury.studies.inputs import Arguments, Inputs, Need
 
 if TYPE_CHECKING:
@@ -429,14 +429,19 @@ def function_of(study: type[S]) -> StudyFunction[S]:
     run.__signature__ = by_hand.replace(parameters=[*parameters, *keywords])  # type: ignore[attr-defined]
     run.__module__ = study.__module__
     run.__name__ = run.__qualname__ = study.__name__.lower()
+    run.__doc__ = _documentation(study, options)
+    return run
+
+
+def _documentation(study: type[Study], options: Mapping[str, Option]) -> str:
+    """Return the docstring of a study as a function, which lists its settings."""
     about = inspect.cleandoc(study.__doc__ or "").partition("\nAttributes:\n")[0].rstrip()
     entries = [
         f"    {name}: {one.meaning} Expected: {one.expected}; default: {one.default!r}."
         for name, one in options.items()
     ]
     wrapped = [textwrap.fill(entry, 100, subsequent_indent=" " * 8) for entry in entries]
-    run.__doc__ = "\n".join([about, "", _ARGUMENTS, *wrapped])
-    return run
+    return "\n".join([about, "", _ARGUMENTS, *wrapped])
 
 
 _ARGUMENTS = """\

@@ -147,19 +147,28 @@ def figure_table(
     columns += [Column("human", heading=human)] if human else []
     columns += [_figure_column(level, name, ranked) for level, name in shown]
     columns += [Column(heading, heading=heading, digits=1) for heading in more]
-    rows = []
-    for group in sorted(groups, key=_place) if ranked else groups:
-        first = group[0]
-        row: dict[str, object] = {"metric": first.metric, "family": first.family}
-        row |= {"human": first.human, "marks": "cluster"}
-        row |= dict.fromkeys(map(" ".join, shown), math.nan)
-        for figure in group:
-            row |= {f"{figure.level} {name}": value for name, value in _values_of(figure)}
-            row |= {f"{figure.level} {figure.statistic}_ci95": figure.interval}
-        place = first.metric, first.human
-        rows.append(row | {heading: values.get(place) for heading, values in more.items()})
+    groups = sorted(groups, key=_place) if ranked else groups
+    rows = [
+        {
+            **dict.fromkeys(map(" ".join, shown), math.nan),
+            **_figure_row(group),
+            **{name: of.get((group[0].metric, group[0].human)) for name, of in more.items()},
+        }
+        for group in groups
+    ]
     legend = f"{len(of_metrics)} metrics, best of a column in bold" if ranked else ""
     return Table(columns, rows, label, legend=legend)
+
+
+def _figure_row(group: Sequence[Figure]) -> dict[str, object]:
+    """Return the record of figures about the same metric and judgments."""
+    first = group[0]
+    row: dict[str, object] = {"metric": first.metric, "family": first.family}
+    row |= {"human": first.human, "marks": "cluster"}
+    for figure in group:
+        row |= {f"{figure.level} {name}": value for name, value in _values_of(figure)}
+        row |= {f"{figure.level} {figure.statistic}_ci95": figure.interval}
+    return row
 
 
 def _values_of(figure: Figure) -> Iterator[tuple[str, float]]:

@@ -19,7 +19,7 @@ from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.keys import keyed
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
-from gecjury.stats.figure import figures_about, records
+from gecjury.stats.figure import Figure, figures_about, records
 from gecjury.studies.inputs import Need
 from gecjury.studies.making.data import Material
 from gecjury.studies.study import Output, Study, Work
@@ -205,17 +205,7 @@ class Training(Study):
         # The model's name comes last, where users look for it.
         notes.append(f"model: {folder}; score with -m {model}")
         tables = [replace(table, notes=notes)]
-        figures = [
-            figure
-            for row in worth.rows
-            for figure in figures_about(
-                {"accuracy": row.accuracy},
-                {"accuracy": (row.interval[0], row.interval[-1])},
-                level="training",
-                metric=model,
-                part=row.what,
-            )
-        ]
+        figures = _worth_figures(worth, model)
         rows = [keyed("worth_row", row) for row in worth.rows]
         if rows:
             title = f"Held-out pairs of corrections of one source, by {worth.judged}"
@@ -287,6 +277,21 @@ class RatedTraining(Training):
         for note in data.notes:
             material.runtime.tell(f"{name}: {note}")
         return data
+
+
+def _worth_figures(worth: Worth, model: str) -> list[Figure]:
+    """Return the shares of held-out pairs in the right order, and their difference."""
+    return [
+        figure
+        for row in worth.rows
+        for figure in figures_about(
+            {"accuracy": row.accuracy},
+            {"accuracy": (row.interval[0], row.interval[-1])},
+            level="training",
+            metric=model,
+            part=row.what,
+        )
+    ]
 
 
 def _rehearsed(parts: Sequence[Mapping[str, object]]) -> str:

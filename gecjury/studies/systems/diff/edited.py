@@ -169,6 +169,21 @@ class MovedSentence:
         return values_of(self, "metric", "line", "effect", *sides)
 
 
+def _most_changed(table: ScoreTable, corpus: Corpus) -> list[int]:
+    """Return the sentences that two systems correct differently, the most changed scores first."""
+    old, new = corpus.systems.values()
+    # Sentences that both correct in the same way do not affect the difference of any metric.
+    apart = [
+        row
+        for row, (a, b) in enumerate(zip(old.lines, new.lines, strict=True))
+        if a.split() != b.split()
+    ]
+    change = np.nan_to_num(np.abs(table.sentences[1] - table.sentences[0]))
+    sizes = [len(text.split()) for text in corpus.sources]
+    # Large changes are most likely to matter, and trying every line would take long.
+    return sorted(apart, key=lambda row: (-change[row], -sizes[row]))
+
+
 def moved_sentences(
     scorer: Scorer, table: ScoreTable, corpus: Corpus, count: int
 ) -> list[MovedSentence]:
@@ -182,19 +197,8 @@ def moved_sentences(
         count: number of sentences in each direction; fewer if fewer have an effect.
     """
     old, new = corpus.systems.values()
-    language = corpus.language
-    # Sentences that both correct in the same way do not affect the difference of any metric.
-    apart = [
-        row
-        for row, (a, b) in enumerate(zip(old.lines, new.lines, strict=True))
-        if a.split() != b.split()
-    ]
-    scores = table.sentences
-    change = np.nan_to_num(np.abs(scores[1] - scores[0]))
-    sizes = [len(text.split()) for text in corpus.sources]
-    # Large changes are most likely to matter, and trying every line would take long.
-    apart.sort(key=lambda row: (-change[row], -sizes[row]))
-    tried = apart[: max(_CANDIDATES, 5 * count)]
+    language, scores = corpus.language, table.sentences
+    tried = _most_changed(table, corpus)[: max(_CANDIDATES, 5 * count)]
     whole = table.by_system.score[1] - table.by_system.score[0]
     effects = np.full(len(tried), whole)
     if len(corpus) > 1:
