@@ -47,10 +47,10 @@ def audit_tables(comparison: Comparison) -> Iterator[Table]:
 
 def _against_people(audit: Audit) -> Iterator[tuple[str, str]]:
     """Yield the rows on a judge's agreement with people."""
-    for view, figures in audit.humans.items():
-        accuracy, best, with_invalid = figures.values()
-        yield f"agreement with humans ({view})", f"{accuracy:.3f}, two annotators {best:.3f}"
-        yield f"agreement, invalid replies wrong ({view})", f"{with_invalid:.3f}"
+    for view, one in audit.humans.items():
+        agreement = f"{one.accuracy:.3f}, two annotators {one.ceiling:.3f}"
+        yield f"agreement with humans ({view})", agreement
+        yield f"agreement, invalid replies wrong ({view})", f"{one.with_invalid:.3f}"
 
 
 def _bias_cell(row: AgreementRow) -> str:

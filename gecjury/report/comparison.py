@@ -189,7 +189,10 @@ def _requested(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, o
     record |= _listed(comparison, figures)
     if comparison.audits:
         audits = {
-            audit.signature: {"members": audit.members, "humans": audit.humans}
+            audit.signature: {
+                "members": audit.members,
+                "humans": {view: keyed("audited", one) for view, one in audit.humans.items()},
+            }
             | ({} if audit.panel is None else {"panel": audit.panel})
             for audit in comparison.audits
         }

@@ -13,6 +13,7 @@ KEYS: Mapping[str, str] = {
     "test": "level test statistic metrics values p adjusted clusters permutations=resamples",
     "difference": "level human statistic first second difference ci95",
     "labels": "true false others counts",
+    "audited": "accuracy ceiling with_invalid",
     # What figures are about, by level.
     "metric": "metric family signature human",
     "annotators": "human metric family",
