@@ -135,7 +135,7 @@ _VALUES = (
 def sentences(box: Box) -> Case:
     """17: single sentences and edits: explain, maege, attack, the level of edits."""
     word = box.mutate.word
-    roll = box.rng.randrange(8)
+    roll = box.rng.randrange(7)
 
     def sentence(lines: list[str]) -> str:
         words = box.rng.choice(lines).split()
