@@ -117,7 +117,7 @@ $(VENV)/.core: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) torch==2.13.0
-	$(PIP) -e '.[dev,refbased,refless,embedded,report,ray]'
+	$(PIP) -e '.[dev,refbased,refless,embedded,ray]'
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.dev constraints-docs.txt

@@ -15,7 +15,6 @@ from html import escape
 from pathlib import Path
 from xml.etree.ElementTree import tostring
 
-from gecjury.report.colours import FAMILY_COLOURS
 from gecjury.report.page.svg import marker
 from tools.measured import lines
 
@@ -65,6 +64,9 @@ _ELSEWHERE = {
 
 _FAMILIES = dict(zip(_MEASURED, ("refbased", "refless", "judges", "chance"), strict=True))
 """Families of the project, with their colours and shapes, by family of the figure."""
+COLOURS = {"refbased": "#0072B2", "refless": "#009E73", "judges": "#D55E00"}
+"""The colours of families on light paper, as in `gecjury/report/page/report.css`."""
+
 _GREY = "#8A8A8A"  # visible on either background
 _THEMES = {"light": ("#1f2328", "#d0d7de"), "dark": ("#e6edf3", "#3d444d")}
 _LOW, _HIGH, _LEFT, _RIGHT, _LINE = 0.45, 0.95, 190.0, 545.0, 23.0
@@ -125,7 +127,7 @@ def _across(value: float) -> float:
 
 def _line(row: Row, y: float, family: str, ink: str) -> list[str]:
     """Return a row's label, interval and mark; the mark of a published figure is hollow."""
-    colour = FAMILY_COLOURS.get(family, _GREY)
+    colour = COLOURS.get(family, _GREY)
     mark = marker(family, _across(row.accuracy), y, 5)
     mark.attrib.pop("class")
     mark.attrib |= {"fill": "none" if row.published else colour, "stroke": colour}

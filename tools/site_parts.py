@@ -1,4 +1,4 @@
-"""Run the notebooks of the site, and the commands that draw its figures.
+"""Run the notebooks of the site, and the command that draws its figures.
 
     python -m tools.site_parts build/parts
 
@@ -18,7 +18,6 @@ from pathlib import Path
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
-_UOT = ["-m", "uot-errant:encoder=embedded"]
 _COMPARED = ["-m", "gleu", "-m", "green", "-m", "errant", "-m", "changes", "--html"]
 
 
@@ -46,25 +45,6 @@ _FIGURES = (
         "people do, both with 95% intervals: the plots of the page that the command writes.",
         "comparison.html",
         ["compare", "sample", *_COMPARED],
-    ),
-    Drawn(
-        "Scores of people and of a metric, by system",
-        "A metric that ranks systems as people do puts them on a rising line.",
-        "scatter.svg",
-        ["analyse", "scatter", "sample", "-m", "gleu", "--figure"],
-    ),
-    Drawn(
-        "Edits a sentence, by system",
-        "How much each system changes.",
-        "edits.svg",
-        ["analyse", "edits", "sample", "--figure"],
-    ),
-    Drawn(
-        "Weight of edits, by error type",
-        "The mean norm of UOT-ERRANT's edit vectors, with standard deviations: the weight that an "
-        "edit of each type has.",
-        "norms.svg",
-        ["analyse", "norms", "sample", *_UOT, "--figure"],
     ),
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gecjury.cli.options import refuse_useless
 from gecjury.cli.parsers import VERBOSE, CommandParser, declares
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_findings(
-    files: Sequence[Mapping[str, Any]],
+    files: Sequence[Mapping[str, object]],
     columns: Sequence[str],
     findings: Sequence[Finding],
     args: argparse.Namespace,

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gecjury.cli.options import arguments_of
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell, write_data
 from gecjury.core.settings import REQUIRED, option
 from gecjury.core.wording import as_note
+
+if TYPE_CHECKING:
+    from gecjury.corpus.m2 import M2Sentence
+    from gecjury.extraction.extract import CorpusEdits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.files.reading import read_corpus, system_name
-    from gecjury.corpus.m2 import M2Sentence, format_m2, m2_annotations
+    from gecjury.corpus.m2 import format_m2
     from gecjury.corpus.remarks import remarks_on
     from gecjury.extraction.extract import corpus_edits
     from gecjury.extraction.taggers import extraction_signature
@@ -60,18 +66,9 @@ def run(args: argparse.Namespace) -> int:
     for remark in () if args.quiet else remarks_on(corpus, ()):
         tell(as_note(remark))
     edits = corpus_edits(corpus, corpus.language.tagger, runtime_from(args))
-    blocks = []
-    for row, source in enumerate(corpus.sources):
-        sets = enumerate(lines[row] for lines in edits.systems.values())
-        lines_of_row = [
-            line
-            for number, made in sets
-            for line in m2_annotations(made, number, f"{files[number]}, line {row + 1}")
-        ]
-        blocks.append(M2Sentence(" ".join(source.split()), tuple(lines_of_row)))
     # The counts by type are printed in addition to a file of M2, or instead of it.
     if args.output or args.format == "table":
-        write_data(format_m2(blocks), args.output)
+        write_data(format_m2(_blocks(corpus.sources, edits, files)), args.output)
     if args.format == "table" and not args.output:
         return 0
     rows = []
@@ -83,3 +80,19 @@ def run(args: argparse.Namespace) -> int:
         ]
     print_table(["system", "type", "edits"], rows, args.format)
     return 0
+
+
+def _blocks(sources: Sequence[str], edits: CorpusEdits, files: Sequence[str]) -> list[M2Sentence]:
+    """Return the edits as M2, with an annotator for each file."""
+    from gecjury.corpus.m2 import M2Sentence, m2_annotations
+
+    blocks = []
+    for row, source in enumerate(sources):
+        sets = enumerate(lines[row] for lines in edits.systems.values())
+        lines_of_row = [
+            line
+            for number, made in sets
+            for line in m2_annotations(made, number, f"{files[number]}, line {row + 1}")
+        ]
+        blocks.append(M2Sentence(" ".join(source.split()), tuple(lines_of_row)))
+    return blocks

@@ -20,7 +20,7 @@ def check_page(path: str) -> None:
     from contextlib import suppress
     from pathlib import Path
 
-    from gecjury.report.figures import check_place
+    from gecjury.core.durable import check_place
 
     with suppress(OSError):  # writing it later reports the reason
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gecjury.cli.check import print_findings
@@ -158,28 +159,26 @@ def _check(args: argparse.Namespace) -> int:
         except GecjuryError as error:
             problems.append(Finding("error", path, str(error)))
         files.append(_summary(path, blocks))
-        # Neither is wrong, but scorers read them differently, which nothing else reveals.
-        silent = sum(not block.annotations for block in blocks)
-        annotators = {a for block in blocks for a in block.annotators}
-        uneven = sum(0 < len(block.annotators) < len(annotators) for block in blocks)
-        detected = sum(a.type in DETECTED_TYPES for block in blocks for a in block.annotations)
-        for count, what in (
-            (silent, "sentences without any A line (no noop)"),
-            (
-                detected,
-                "edits are typed UNK or Um: errors that were seen but not corrected; they are "
-                "never applied, and count for detection and for the M2 scorer only",
-            ),
-            (
-                uneven,
-                "sentences in which some annotators have no line: scorers differ on whether that "
-                "means agreement, no change or absence",
-            ),
-        ):
-            if count:
-                problems.append(Finding("note", path, f"{count} {what}"))
+        problems += [Finding("note", path, what) for what in _read_differently(blocks)]
     columns = ("file", "sentences", "annotators", "edits", "noop", "tokens")
     return print_findings(files, columns, errors_first(problems), args)
+
+
+def _read_differently(blocks: Sequence[M2Sentence]) -> Iterator[str]:
+    """Yield what is not wrong, but read differently by scorers, which nothing else reveals."""
+    if silent := sum(not block.annotations for block in blocks):
+        yield f"{silent} sentences without any A line (no noop)"
+    if found := sum(a.type in DETECTED_TYPES for block in blocks for a in block.annotations):
+        yield (
+            f"{found} edits are typed UNK or Um: errors that were seen but not corrected; they are "
+            "never applied, and count for detection and for the M2 scorer only"
+        )
+    annotators = {a for block in blocks for a in block.annotators}
+    if uneven := sum(0 < len(block.annotators) < len(annotators) for block in blocks):
+        yield (
+            f"{uneven} sentences in which some annotators have no line: scorers differ on whether "
+            "that means agreement, no change or absence"
+        )
 
 
 def _summary(path: str, blocks: tuple[M2Sentence, ...]) -> dict[str, object]:

@@ -13,6 +13,7 @@ from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
     from gecjury.report.result import Table
+    from gecjury.scoring.scorer import Scorer
 
 
 _HINT = "`gecjury metrics NAME` shows the options of a metric, `--verbose` the signatures of all"
@@ -67,7 +68,6 @@ def _main_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 def _row(name: str) -> dict[str, Any]:
     from gecjury.core.errors import MissingExtraError, OptionError, family_of
-    from gecjury.scoring.options import metric_options
     from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
     from gecjury.scoring.scorer import required_options
     from gecjury.scoring.signature import Signature
@@ -88,31 +88,37 @@ def _row(name: str) -> dict[str, Any]:
     # A required option counts as a need, like texts and models.
     named = [f"{what} ({option}=…)" for option, what in required_options(scorer_type).items()]
     signature = Signature(name, scorer_type.family, scorer.settings(), scorer_type.version)
-    # Options that all metrics of a kind share are listed after a metric's own.
-    kind = next((base for base in scorer_type.__mro__ if "shared" in vars(base)), None)
+    options = _explained(scorer)
+    return {
+        "name": name,
+        "family": scorer_type.family,
+        "needs": ", ".join([*sorted(scorer_type.needs), *named]) or "nothing",
+        "from": origin(name),
+        "options": ",".join(f"{one['option']}={_typed(one['default'])}" for one in options),
+        "version": scorer_type.version,
+        "signature": signature.own,
+        "summary": scorer_type.summary,
+        "explained": options,
+    }
+
+
+def _explained(scorer: Scorer) -> list[dict[str, Any]]:
+    """Return the options of a metric; those that all metrics of a kind share name it."""
+    from gecjury.scoring.options import metric_options
+
+    kind = next((base for base in type(scorer).__mro__ if "shared" in vars(base)), None)
     shared = {one.name for one in fields(kind)} if kind else set()
     # Some defaults depend on others, so they are read from the metric itself.
-    options = {
-        option: {
+    return [
+        {
             "option": option,
             "default": getattr(scorer, declared.path),
             "expected": declared.expected,
             "meaning": declared.meaning,
             "shared": getattr(kind, "shared", "") if declared.path in shared else "",
         }
-        for option, declared in metric_options(scorer_type).items()
-    }
-    return {
-        "name": name,
-        "family": scorer_type.family,
-        "needs": ", ".join([*sorted(scorer_type.needs), *named]) or "nothing",
-        "from": origin(name),
-        "options": ",".join(f"{name}={_typed(one['default'])}" for name, one in options.items()),
-        "version": scorer_type.version,
-        "signature": signature.own,
-        "summary": scorer_type.summary,
-        "explained": list(options.values()),
-    }
+        for option, declared in metric_options(type(scorer)).items()
+    ]
 
 
 def _option_tables(row: Mapping[str, Any], form: str) -> list[Table]:

@@ -59,9 +59,6 @@ def declare(parser: CommandParser) -> None:
             "--html", metavar="FILE", help="also write the result as a single HTML page"
         )
     parser.add_argument("--verbose", action="store_true", help=VERBOSE)
-    if study.draws:
-        kinds = "draw it: .png, .pdf or .svg"
-        parser.add_argument("--figure", metavar="FILE", help=kinds)
     parser.set_defaults(run=run)
 
 
@@ -78,12 +75,6 @@ def run(args: argparse.Namespace) -> int:
     if study.keeps and study.keeps.metavar == "DIR" and given.output is not None:
         _check_folder(given.output, study)
     study, given = study.asked(given)
-    # A figure that cannot be drawn must be reported before hours of scoring.
-    figure = args.figure if study.draws else None
-    if figure:
-        from gecjury.report.figures import check_figure
-
-        check_figure(figure)
     metrics = given.metrics
     if not metrics and (usual := study.usual_metrics())[0]:
         metrics = usual[0]
@@ -122,10 +113,6 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt as stop:
         # A training says itself what it keeps.
         raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None
-    if figure:
-        if result.draw is None:
-            raise OptionError(f"--figure {figure}: there is nothing to draw in this result")
-        result.draw(figure)
     # A page has everything.
     more = "" if page else "--verbose, or --html page.html" if study.page else "--verbose"
     try:

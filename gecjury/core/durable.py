@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,24 @@ OPEN_FILES_STAY = sys.platform == "win32"
 def unwritable(path: str | Path, error: OSError) -> OutputError:
     """Return the error for a file that cannot be written."""
     return OutputError(f"{path}: cannot be written ({error.strerror or error})")
+
+
+def check_place(path: str | Path) -> None:
+    """Check that a file can be written, before long work starts; an existing file is kept.
+
+    Raises:
+        OutputError: the path is a folder, or its folder does not exist or cannot be written.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {target.parent}; create it first")
+    if target.is_dir():
+        raise OutputError(f"{path}: this is a folder; give the name of a file")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def full_disk(error: BaseException | None) -> OSError | None:

@@ -199,6 +199,21 @@ def _rows(
 
 
 @dataclass(frozen=True)
+class AuditedAccuracy:
+    """A metric's agreement with people in one view.
+
+    Attributes:
+        accuracy: at sentence level.
+        ceiling: that of two annotators; NaN if it is not known.
+        with_invalid: the accuracy if pairs without a valid reply count as wrong.
+    """
+
+    accuracy: float
+    ceiling: float
+    with_invalid: float
+
+
+@dataclass(frozen=True)
 class Audit:
     """A scorer's audit of itself, and its agreement with people.
 
@@ -207,8 +222,7 @@ class Audit:
         signature: the metric's signature in one line.
         members: the scorer's audits, one for each member.
         rows: the audits as cells: `model`, `what`, `value`.
-        humans: by view the metric's `accuracy`, that of two annotators (`ceiling`, NaN if not
-            known), and the accuracy if pairs without a valid reply count as wrong (`with_invalid`).
+        humans: by view the metric's agreement with people.
         panel: agreement of a panel's models: Krippendorff's α, `ordinal` and `interval`, and the
             number of `corrections` it is computed from; None for a single model.
     """
@@ -217,7 +231,7 @@ class Audit:
     signature: str
     members: Sequence[Any]
     rows: Sequence[Mapping[str, Any]]
-    humans: Mapping[str, Mapping[str, float]]
+    humans: Mapping[str, AuditedAccuracy]
     panel: Mapping[str, float | None] | None = None
 
 
@@ -240,12 +254,12 @@ def judges_audits(
         if left is None:
             continue
         humans = {
-            row.human: {
-                "accuracy": row.values["accuracy"],
+            row.human: AuditedAccuracy(
+                row.values["accuracy"],
                 # The agreement of two annotators is the yardstick for a scorer's own audit.
-                "ceiling": ceilings.get(row.human, float("nan")),
-                "with_invalid": accuracy_with_invalid(study, table, row, left["members"]),
-            }
+                ceilings.get(row.human, float("nan")),
+                accuracy_with_invalid(study, table, row, left["members"]),
+            )
             for row in results
             if (row.signature, row.level) == (str(table.signature), "sentence")
         }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gecjury.core.wording import listed, number, percent
 from gecjury.metaeval.audit import Audit
@@ -48,10 +47,10 @@ def audit_tables(comparison: Comparison) -> Iterator[Table]:
 
 def _against_people(audit: Audit) -> Iterator[tuple[str, str]]:
     """Yield the rows on a judge's agreement with people."""
-    for view, figures in audit.humans.items():
-        accuracy, best, with_invalid = figures.values()
-        yield f"agreement with humans ({view})", f"{accuracy:.3f}, two annotators {best:.3f}"
-        yield f"agreement, invalid replies wrong ({view})", f"{with_invalid:.3f}"
+    for view, one in audit.humans.items():
+        agreement = f"{one.accuracy:.3f}, two annotators {one.ceiling:.3f}"
+        yield f"agreement with humans ({view})", agreement
+        yield f"agreement, invalid replies wrong ({view})", f"{one.with_invalid:.3f}"
 
 
 def _bias_cell(row: AgreementRow) -> str:
@@ -161,7 +160,7 @@ def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
     return clauses, list(dict.fromkeys(advice))
 
 
-def _figure(member: Mapping[str, Any], key: str, name: str) -> float | None:
+def _figure(member: Mapping[str, object], key: str, name: str) -> float | None:
     """Return a figure of an audit; None if it was not measured."""
     part = member.get(key)
     figure = part.get(name) if isinstance(part, Mapping) else None

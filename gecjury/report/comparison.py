@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from gecjury.core.wording import listed, number
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
 from gecjury.metaeval.edits.comparison import JUDGE, EditComparison
 from gecjury.metaeval.edits.corrections import ANY
-from gecjury.metaeval.result import SYSTEM_STATISTICS, Annotators, Comparison, row_key
+from gecjury.metaeval.result import (
+    SYSTEM_STATISTICS,
+    Annotators,
+    Comparison,
+    Uncertainty,
+    row_key,
+)
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import MetaEvaluation
 from gecjury.report.audit import audit_sentences, audit_tables
@@ -65,13 +72,9 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
         main = (figure for level in ("system", "sentence", "") for figure in at.get(level, ()))
         parts.append(_main_table(comparison, [*main]))
     if comparison.edits is not None:
-        parts.append(_edit_table(comparison, comparison.edits, at["edit"]))
-    if "rating" in at:
-        parts.append(_rating_table(comparison, at["rating"]))
-    if "segment" in at:
-        parts.append(_segment_table(comparison, at["segment"]))
-    if "label" in at:
-        parts.append(_label_table(comparison, at["label"]))
+        parts.append(_edit_table(comparison, comparison.edits, at.get("edit", ())))
+    single = {"rating": _rating_table, "segment": _segment_table, "label": _label_table}
+    parts += [made(comparison, at[level]) for level, made in single.items() if level in at]
     # A terminal shows only the first table, with the cautions.
     leading = _leading(parts)
     brief = leading.instead.get("brief", leading)
@@ -80,8 +83,8 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
         brief = with_columns(brief, chosen_columns(chosen, leading.columns))
     rest = [part for part in parts if part is not leading]
     parts = [replace(leading, instead={**leading.instead, "brief": brief}), *rest]
-    if "annotators" in at:
-        parts.append(_people_table(comparison, at["annotators"]))
+    if people := at.get("annotators"):
+        parts.append(_people_table(comparison, people))
     audits = audit_tables(comparison)
     asked, sample = comparison.settings.audit, comparison.benchmark.sample
     # Nobody paid for the replies that come with the sample.
@@ -116,13 +119,12 @@ def _leading(parts: Sequence[Table]) -> Table:
     return parts[0]
 
 
-def document(answer: ComparisonWords) -> dict[str, Any]:
+def document(answer: ComparisonWords) -> dict[str, object]:
     """Return a comparison as in its JSON output; docs/reference/statistics.md has its keys."""
     comparison, figures = answer.comparison, answer.comparison.figures()
     benchmark, settings = comparison.benchmark, comparison.settings
     names, uncertainty = benchmark.corpus.names, comparison.uncertainty
-    how = settings.resampling
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "benchmark": benchmark.name,
         "sample": benchmark.sample,
         "human": comparison.human,
@@ -142,13 +144,7 @@ def document(answer: ComparisonWords) -> dict[str, Any]:
         "ceiling": {v: keyed("ceiling", p.agreement) for v, p in comparison.annotators.items()},
         "annotators": {view: _kappas(people) for view, people in comparison.annotators.items()},
         "chance": _chance(figures),
-        "uncertainty": uncertainty
-        and {
-            **keyed("resampling", how),
-            "seed": settings.seed,
-            "aggregate_resampled": how.draws_sentences,
-            "human_resampled": uncertainty.human_resampled,
-        },
+        "uncertainty": uncertainty and _resampled(settings, uncertainty),
         "significance": [
             {"human": view, "correction": "holm", **keyed("test", test)}
             for view, tests in (uncertainty.tests.items() if uncertainty else ())
@@ -159,46 +155,74 @@ def document(answer: ComparisonWords) -> dict[str, Any]:
         ],
         "caveats": [caution.text for caution in comparison.cautions],
     }
-    # The keys from here on are present only if they were requested or the data has them.
-    if benchmark.places:
-        record["places"] = True
+    return {**record, **_requested(comparison, figures), "verdict": answer.verdict}
+
+
+def _resampled(settings: Settings, uncertainty: Uncertainty) -> dict[str, object]:
+    """Return how intervals and tests were made."""
+    how = settings.resampling
+    return {
+        **keyed("resampling", how),
+        "seed": settings.seed,
+        "aggregate_resampled": how.draws_sentences,
+        "human_resampled": uncertainty.human_resampled,
+    }
+
+
+def _requested(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, object]:
+    """Return the keys that are present only if they were requested or the data has them."""
+    benchmark, settings = comparison.benchmark, comparison.settings
+    record: dict[str, object] = {"places": True} if benchmark.places else {}
     if benchmark.drawn_from is not None:
-        record["limit"] = {
-            "sentences": settings.limit,
-            "of": benchmark.drawn_from,
-            "lines": [line + 1 for line in benchmark.sentence_ids],
-        }
+        lines = [line + 1 for line in benchmark.sentence_ids]
+        limit = {"sentences": settings.limit, "of": benchmark.drawn_from, "lines": lines}
+        record |= {"limit": limit}
     if (edits := comparison.edits) is not None:
-        record["edit_untried"], record["edit_notes"] = edits.untried, edits.notes
+        record |= {"edit_untried": edits.untried, "edit_notes": edits.notes}
+    edit_chance: dict[str, object] = {}
     for entry, (first, *_) in _entries(figures, "edit"):
         if first.family == "chance":
-            record.setdefault("edit_chance", {})[first.metric] = entry
+            edit_chance[first.metric] = entry
+            record |= {"edit_chance": edit_chance}
         elif first.family == "humans":
-            record["edit_ceiling"] = entry
-    if settings.windows:
-        record["windows"] = []
-    for entry, (first, *_) in _entries(figures, *_LISTS):
-        if first.level == "label":
-            entry["corrections"] = {key: entry.pop(key) for key in ("good", "bad")}
-        record.setdefault(_LISTS[first.level], []).append(keyed(first.level, first) | entry)
-    if "segment" in record:
-        record["segment"] = {"rows": record["segment"]}
-    if "labels" in record:
-        record["labels"] = {**keyed("labels", benchmark.labels), "rows": record["labels"]}
+            record |= {"edit_ceiling": entry}
+    record |= _listed(comparison, figures)
     if comparison.audits:
-        record["audits"] = {
-            audit.signature: {"members": audit.members, "humans": audit.humans}
+        audits = {
+            audit.signature: {
+                "members": audit.members,
+                "humans": {view: keyed("audited", one) for view, one in audit.humans.items()},
+            }
             | ({} if audit.panel is None else {"panel": audit.panel})
             for audit in comparison.audits
         }
+        record |= {"audits": audits}
     if sentences := dict(audit_sentences(comparison)):
-        record["audit_verdict"] = sentences
-    return {**record, "verdict": answer.verdict}
+        record |= {"audit_verdict": sentences}
+    return record
+
+
+def _listed(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, object]:
+    """Return the levels that are lists of records, by their keys."""
+    lists: dict[str, list[dict[str, object]]] = {}
+    if comparison.settings.windows:
+        lists |= {"windows": []}
+    for entry, (first, *_) in _entries(figures, *_LISTS):
+        if first.level == "label":
+            entry |= {"corrections": {key: entry.pop(key) for key in ("good", "bad")}}
+        lists.setdefault(_LISTS[first.level], []).append(keyed(first.level, first) | entry)
+    labels = keyed("labels", comparison.benchmark.labels) if "labels" in lists else {}
+    return {
+        key: {**(labels if key == "labels" else {}), "rows": rows}
+        if key in ("segment", "labels")
+        else rows
+        for key, rows in lists.items()
+    }
 
 
 def _entries(
     figures: Sequence[Figure], *levels: str
-) -> Iterator[tuple[dict[str, Any], list[Figure]]]:
+) -> Iterator[tuple[dict[str, object], list[Figure]]]:
     """Yield the figures at some levels as records for JSON, one for everything that they are about.
 
     A record has each figure under its statistic, and the intervals under `ci95`.
@@ -209,14 +233,15 @@ def _entries(
         # People may have no draws; otherwise an undefined interval is `null`.
         drawn = group[0].family != "humans" or any(figure.interval for figure in group)
         own = {f.statistic: f for f in group if not f.statistic.endswith("_there")}
-        entry: dict[str, Any] = {key: figure.value for key, figure in own.items()}
-        entry["ci95"] = {
-            key: (figure.low, figure.high)
-            for key, figure in own.items()
-            if drawn and (level, key) in bounded
+        entry: dict[str, object] = {key: figure.value for key, figure in own.items()} | {
+            "ci95": {
+                key: (figure.low, figure.high)
+                for key, figure in own.items()
+                if drawn and (level, key) in bounded
+            }
         }
         if level in ("system", "sentence"):
-            entry["cluster"] = group[0].cluster
+            entry |= {"cluster": group[0].cluster}
         if level == "annotators":
             entry |= {f"{_of(figure)}_cluster": figure.cluster for figure in group}
         if level in _THERE:
@@ -231,11 +256,11 @@ def _of(figure: Figure) -> str:
     return "system" if figure.statistic in MEASURES else "sentence"
 
 
-def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[str, Any]]:
+def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[str, object]]:
     """Return rows of the metrics; figures of the edit level are in the row of their metric."""
     names, level = comparison.benchmark.corpus.names, comparison.settings.level
     levels = dict.fromkeys(one for one in ("system", "sentence") if level in (one, "all"))
-    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    rows: dict[tuple[str, str, str], dict[str, object]] = {}
     metrics = [figure for figure in figures if figure.family not in BESIDE]
     for row in comparison.at("") if comparison.tables else ():
         if row.family not in BESIDE:
@@ -252,20 +277,24 @@ def _json_rows(comparison: Comparison, figures: Sequence[Figure]) -> list[dict[s
             of_metric = [{"metric": first.metric, "family": first.family, "human": "edit"}]
             rows[first.metric, "edit", ""] = of_metric[0]
         for row_of_view in of_metric:
-            row_of_view["edit"] = entry
+            row_of_view |= {"edit": entry}
     return [*rows.values()]
 
 
-def _chance(figures: Sequence[Figure]) -> dict[str, Any]:
-    levels: dict[str, Any] = {}
+def _chance(figures: Sequence[Figure]) -> dict[str, object]:
+    of_baselines: dict[str, dict[str, dict[str, object]]] = {}
+    # The document format has one accuracy per baseline, that against the first view.
+    accuracy: dict[str, object] = {}
     chance = [figure for figure in figures if figure.family == "chance"]
     for entry, (first, *_) in _entries(chance, "system", "sentence"):
-        record = levels.setdefault(first.metric, {"accuracy": None, "human": {}})
-        record["human"].setdefault(first.human, {})[first.level] = entry
-        # The document format has one accuracy per baseline, that against the first view.
-        if record["accuracy"] is None:
-            record["accuracy"] = entry.get("accuracy")
-    return levels
+        of_baseline = of_baselines.setdefault(first.metric, {})
+        of_baseline.setdefault(first.human, {})[first.level] = entry
+        if "accuracy" in entry:
+            accuracy.setdefault(first.metric, entry["accuracy"])
+    return {
+        name: {"accuracy": accuracy.get(name), "human": by_human}
+        for name, by_human in of_baselines.items()
+    }
 
 
 # ---- the main table
@@ -378,8 +407,8 @@ def _share(key: str) -> Callable[[Record], float | None]:
 
 
 _VALUES: Mapping[str, Callable[[Record], Any]] = {
-    "aspect": lambda row: row["human"],
-    "systems": lambda row: " ".join(row["systems"]),
+    "aspect": itemgetter("human"),
+    "systems": lambda row: " ".join(row.get("systems", ())),
     "tied": _share("tied_share"),
     "human_tied": _share("human_tied_share"),
 }
@@ -485,7 +514,7 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
     return notes
 
 
-def _kappas(people: Annotators) -> dict[str, Any]:
+def _kappas(people: Annotators) -> dict[str, object]:
     """Return κ and α over all ranked systems, and κ on the pairs compared here."""
     kinds, ceiling = {"between": people.between, "within": people.within}, people.agreement
     counts = {name: sum(kappa.counts.values()) for name, kappa in kinds.items()}
@@ -549,11 +578,8 @@ def _swapped(settings: Settings) -> str:
 
 def _people_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of metrics and people against single annotators."""
-    counts: dict[str, set[float]] = {"annotators": set(), "judgments": set()}
-    for figure in figures:
-        if figure.statistic in counts and figure.value:
-            counts[figure.statistic].add(figure.value)
-    systems, pairs = counts["annotators"], bool(counts["judgments"])
+    systems = {f.value for f in figures if f.statistic == "annotators" and f.value}
+    pairs = any(figure.statistic == "judgments" and figure.value for figure in figures)
     keys = ["metric", "family", "human"]
     keys += [*SYSTEM_STATISTICS[:-1], "system_cluster"] if systems else []
     keys += ["accuracy", "sentence_cluster", "relative", "judgments"] if pairs else []
@@ -628,7 +654,7 @@ def _for_people(
 
 def _edit_notes(edits: EditComparison) -> list[str]:
     values = {row.metric: row.values for row in edits.rows}
-    constant, ceiling = values["constant"], values[JUDGE]
+    constant, ceiling = (values[name] for name in ("constant", JUDGE))
     notes = [
         f"{edits.edits} judged edits in {edits.corrections} corrections of {edits.sources} "
         f"sources; {constant['split']} on which annotators are evenly split are left out",

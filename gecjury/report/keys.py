@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from gecjury.stats.figure import values_of
 
@@ -14,6 +13,7 @@ KEYS: Mapping[str, str] = {
     "test": "level test statistic metrics values p adjusted clusters permutations=resamples",
     "difference": "level human statistic first second difference ci95",
     "labels": "true false others counts",
+    "audited": "accuracy ceiling with_invalid",
     # What figures are about, by level.
     "metric": "metric family signature human",
     "annotators": "human metric family",
@@ -22,6 +22,9 @@ KEYS: Mapping[str, str] = {
     "label": "human=bad metric family",
     "bias": "human side systems metric family",
     "window": "metric human systems",
+    # Trainings.
+    "worth": "judged pairs sources above_chance above_changes verdict",
+    "worth_row": "what accuracy interval",
     # Several benchmarks.
     "task": "name=task benchmark human level statistic group weight",
     "cell": "value ci95 state",
@@ -32,6 +35,6 @@ KEYS: Mapping[str, str] = {
 """By kind of object, the fields that a document has; see `values_of`."""
 
 
-def keyed(kind: str, value: object) -> dict[str, Any]:
+def keyed(kind: str, value: object) -> dict[str, object]:
     """Return the fields of an object that its kind has in `KEYS`, by their keys."""
     return values_of(value, *KEYS[kind].split())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gecjury.core.errors import OptionError, nearest_of
-from gecjury.report.result import Column, Table
+from gecjury.report.result import Column, Record, Table
 from gecjury.report.words import BESIDE, FAMILY_NAMES
 
 _ROW_KEYS = ("metric", "family", "human", "aspect", "credit")
@@ -27,17 +26,20 @@ def for_paper(table: Table, signatures: Iterable[str] = ()) -> Table:
     """
     shown = table.instead.get("brief", table)
     families = {family: place for place, family in enumerate(FAMILY_NAMES)}
-    rows: list[dict[str, Any]] = []
+    by_family = sorted(
+        ((str(row.get("family")), row) for row in shown.rows),
+        key=lambda pair: families.get(pair[0], len(families)),
+    )
+    rows: list[Record] = []
     rules: list[int] = []
-    for row in sorted(shown.rows, key=lambda row: families.get(row["family"], len(families))):
-        family = row["family"]
-        last = rows[-1]["family"] if rows else family
-        if last != family and not {last, family} <= {*BESIDE}:
+    last = ""
+    for family, row in by_family:
+        if last not in ("", family) and not {last, family} <= {*BESIDE}:
             rules.append(len(rows))
-        first = not rows or last != family
-        heading = FAMILY_NAMES.get(family, family) if first else ""
+        heading = "" if last == family else FAMILY_NAMES.get(family, family)
         rows.append({**row, "of_family": heading, "beside": family in BESIDE})
-    family_column = Column("family", value=lambda row: row["of_family"])
+        last = family
+    family_column = Column("of_family", heading=Column("family").title)
     about = [column for column in shown.columns if column.key in _ROW_KEYS]
     about = [family_column, *(column for column in about if column.key != "family")]
     values = [
@@ -46,7 +48,7 @@ def for_paper(table: Table, signatures: Iterable[str] = ()) -> Table:
         for column in shown.columns
         if column.key not in _ROW_KEYS
     ]
-    of_rows = [row["signature"] for row in rows if row.get("signature") and not row["beside"]]
+    of_rows = [text for row in rows if (text := row.get("signature")) and not row.get("beside")]
     legend = [shown.legend] if shown.legend else []
     notes = [*legend, *dict.fromkeys([*of_rows, *signatures])]
     return Table([*about, *values], rows, table.title, notes, table.name, rules=tuple(rules))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,7 +32,6 @@ class Result:
         language: language of the texts in the tables, for the `lang` attributes of pages.
         title: title of the page.
         above: tables that people see above the main one, such as the sentence that it is about.
-        draw: writes the figure to a file; None if there is nothing to draw.
         text: printed by the command instead of the tables, for programs that read lines.
         verdict: sentences that answer the question of the study. People see the first two, since
             more would not be read; with `--verbose` the others follow the tables.
@@ -45,21 +44,20 @@ class Result:
     """
 
     tables: tuple[Table, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     status: int = 0
     said: tuple[str, ...] = ()
     language: str = "en"
     title: str = ""
     above: tuple[Table, ...] = ()
-    draw: Callable[[str], None] | None = None
     text: str | None = None
     verdict: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
     paper: Table | None = None
     flat: Table | None = None
     numbers: tuple[Figure, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    settings: Mapping[str, object] = field(default_factory=dict, kw_only=True)
 
     def table(self, name: str) -> Table:
         """Return the table with a name; if several share it, one with the records of all.
@@ -94,7 +92,7 @@ class Result:
         return {**self._document, **({"settings": self.settings} if self.settings else {})}
 
     @property
-    def _document(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, object]:
         """Records by the tables' names, facts, notes and verdict."""
         names = dict.fromkeys(table.name for table in self.tables if table.name)
         records = {name: list(self.table(name).rows) for name in names}

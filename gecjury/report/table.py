@@ -44,11 +44,13 @@ class Column:
             programs (TSV) the bounds are in two separate columns.
         value: computes the cell from a record, if it is not simply the value of a key.
         shaded: whether a page shades the cells by their value.
-        best: whether papers show the best value in bold.
+        best: whether papers and pages show the best value in bold.
         legend: what the column shows, in a few words.
         notes: the same in full, which all but brief readers see in place of the legend.
         hidden: readers who do not see the column.
         bare: readers who see the value without its interval.
+        marks: key of the cell with the CSS classes, such as a shade, that a page gives the value.
+        group: words that a page shows above this and neighbouring columns.
     """
 
     key: str
@@ -63,6 +65,8 @@ class Column:
     notes: tuple[str, ...] = ()
     hidden: tuple[Reader, ...] = ()
     bare: tuple[Reader, ...] = ()
+    marks: str = ""
+    group: str = ""
 
     @property
     def title(self) -> str:
@@ -174,14 +178,16 @@ def crossed(table: Table, *keys: str) -> Table:
     heads: dict[str, Column] = {}
     rows: dict[str, dict[str, Any]] = {}
     for row in table.rows:
-        record = rows.setdefault(row["system"], {"system": row["system"]})
+        system, metric = (columns[key].cell(row) for key in ("system", "metric"))
+        record = rows.setdefault(system, {"system": system})
         for key in (key for key in keys if key in row):
-            column, place = columns[key], f"{row['metric']} {key}"
-            heading = row["metric"] if key == keys[-1] else f"{row['metric']} {column.title}"
+            column, place = columns[key], f"{metric} {key}"
+            heading = metric if key == keys[-1] else f"{metric} {column.title}"
             interval = column.interval and f"{place} {column.interval}"
             shown = replace(column, key=place, heading=heading, digits=column.places, best=True)
             heads[place] = replace(shown, interval=interval)
             record[place] = row[key]
             if column.interval in row:
                 record[interval] = row[column.interval]
-    return replace(table, columns=[columns["system"], *heads.values()], rows=list(rows.values()))
+    system_column = next(column for column in table.columns if column.key == "system")
+    return replace(table, columns=[system_column, *heads.values()], rows=list(rows.values()))

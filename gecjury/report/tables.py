@@ -100,7 +100,7 @@ def tables_text(tables: Sequence[Table]) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def records_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Return records as a plain-text table, without lists and nested records.
 
     Floats have four digits; a missing value is a dash. Signatures, which are long, are listed below
@@ -113,14 +113,14 @@ def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
         if key != "signature"
         and not any(isinstance(plain(row.get(key)), Mapping | list) for row in rows)
     ]
-    signatures = dict.fromkeys(row["signature"] for row in rows if "signature" in row)
+    signatures = dict.fromkeys(str(text) for row in rows if (text := row.get("signature")))
     text = tables_text([Table([Column(key, digits=4) for key in keys], rows, notes=[*signatures])])
     return "\n".join(filter(None, text.splitlines()))
 
 
 def print_table(
     columns: Sequence[str | Column],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, object]],
     form: str,
     title: str = "",
     notes: Sequence[str] = (),
@@ -144,7 +144,7 @@ def to_json(document: object) -> str:
     return json_text(text)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Convert numpy numbers to Python numbers, arrays to lists, NaN and infinities to None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
@@ -157,7 +157,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _cell(value: Any, digits: int) -> str:
+def _cell(value: object, digits: int) -> str:
     """Return a cell for people: rounded, with a dash for a missing value."""
     if hasattr(value, "item"):
         value = value.item()
@@ -176,16 +176,17 @@ def _text(row: Record, column: Column, table: Table) -> str:
     cell = _cell(value, column.places)
     if column.statistic.p_value and cell != "–":
         cell = bare_p(float(value), column.places)
-    if not column.interval or not any(_bounds(other, column) for other in table.rows):
+    if not column.interval or not any(bounds_of(other, column) for other in table.rows):
         return cell
-    bounds = _bounds(row, column)
+    bounds = bounds_of(row, column)
     if bounds is None:
         return _short(cell)
     low, high = (_short(f"{bound:.2f}") for bound in bounds)
     return f"{_short(cell)} [{low}, {high}]"
 
 
-def _bounds(row: Mapping[str, Any], column: Column) -> Sequence[float] | None:
+def bounds_of(row: Record, column: Column) -> Sequence[float] | None:
+    """Return the bounds of a record's interval; None if they are not defined."""
     bounds: Sequence[float] | None = row.get(column.interval)
     return None if bounds is None or any(math.isnan(bound) for bound in bounds) else bounds
 
@@ -204,7 +205,7 @@ def _short(number: str) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     if hasattr(value, "item"):
         value = value.item()
     return not isinstance(value, str | bool) and value is not None
@@ -571,7 +572,7 @@ _GIST = {"answered by": "", "valid replies": "", "cost": ":"}
 """Facts of an audit that people read without `--verbose`, with the sign that follows them."""
 
 
-def audit_table(label: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+def audit_table(label: str, rows: Sequence[Mapping[str, object]]) -> Table:
     """Return the table of the audit that a metric stored with its scores."""
     columns = [Column(key) for key in ("model", "what", "value")]
     kept = [(row["what"], row["value"]) for row in rows if row["what"] in _GIST]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ def task_tables(compared: TaskComparison, chosen: Sequence[str] = ()) -> list[Ta
     main = _main_table(compared)
     if chosen:
         columns = chosen_columns(chosen, _task_columns(_names(compared)))
-        brief = replace(main, notes=main.instead["brief"].notes, instead={})
+        brief = replace(main, notes=main.instead.get("brief", main).notes, instead={})
         main = replace(main, instead={"brief": with_columns(brief, columns)})
     return [main, _test_table(compared), _task_table(compared)]
 
@@ -49,19 +48,19 @@ def check_task_columns(chosen: Sequence[str], tasks: Sequence[ComparedTask]) -> 
         chosen_columns(chosen, _task_columns([task.name for task in tasks]))
 
 
-def task_document(compared: TaskComparison) -> dict[str, Any]:
+def task_document(compared: TaskComparison) -> dict[str, object]:
     """Return the comparison as in its JSON output; docs/reference/statistics.md has its keys."""
     rows = []
     for average, shared, cells in zip(
         compared.averages, compared.shared, compared.cells, strict=True
     ):
-        row = {**keyed("average", average), **keyed("shared", shared)}
-        row["comparable"] = average.n == len(compared.tasks)
-        row["tasks"] = {
+        tasks = {
             task.name: keyed("cell", cell) | ({"reason": cell.reason} if cell.reason else {})
             for task, cell in zip(compared.tasks, cells, strict=True)
         }
-        rows.append(row)
+        comparable = average.n == len(compared.tasks)
+        row = {**keyed("average", average), **keyed("shared", shared)}
+        rows.append({**row, "comparable": comparable, "tasks": tasks})
     return {
         "tasks": _task_records(compared),
         "average": rows,
@@ -164,7 +163,7 @@ def _shared_tasks(compared: TaskComparison) -> list[ComparedTask]:
     ]
 
 
-def _task_records(compared: TaskComparison) -> list[dict[str, Any]]:
+def _task_records(compared: TaskComparison) -> list[dict[str, object]]:
     records = []
     for task in compared.tasks:
         records.append(keyed("task", task))
@@ -177,15 +176,6 @@ def _task_records(compared: TaskComparison) -> list[dict[str, Any]]:
 def _main_table(compared: TaskComparison) -> Table:
     names = _names(compared)
     incomplete = any(average.n != len(names) for average in compared.averages)
-    rows = []
-    for place in best_first(compared):
-        average, shared = compared.averages[place], compared.shared[place]
-        row = {**keyed("average", average), **keyed("shared", shared)}
-        row |= {"average_ci95": average.interval, "shared_ci95": shared.interval}
-        row["tasks"] = f"{average.n} of {len(names)}"
-        for name, cell in zip(names, compared.cells[place], strict=True):
-            row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
-        rows.append(row)
     notes = []
     if incomplete:
         notes.append(
@@ -214,9 +204,24 @@ def _main_table(compared: TaskComparison) -> Table:
     hidden = len(columns) - MOST_COLUMNS
     # Without `--verbose` the last columns, which are tasks, are cut off.
     few = f", the first {len(names) - hidden} shown" if hidden > 0 else ""
+    rows = _average_rows(compared)
     table = Table(columns, rows, title, [*notes, *tested], "average", legend=legend)
     brief = replace(table, title=title + few, notes=notes)
     return replace(table, instead={"brief": brief})
+
+
+def _average_rows(compared: TaskComparison) -> list[Record]:
+    """Return the averages of every metric and its figure in each task, the best metric first."""
+    names, rows = _names(compared), list[Record]()
+    for place in best_first(compared):
+        average, shared = compared.averages[place], compared.shared[place]
+        row = {**keyed("average", average), **keyed("shared", shared)}
+        row |= {"average_ci95": average.interval, "shared_ci95": shared.interval}
+        row |= {"tasks": f"{average.n} of {len(names)}"}
+        for name, cell in zip(names, compared.cells[place], strict=True):
+            row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
+        rows.append(row)
+    return rows
 
 
 def _task_columns(names: Sequence[str]) -> list[Column]:
@@ -242,5 +247,5 @@ def _task_table(compared: TaskComparison) -> Table:
 
 
 def _statistic(row: Record) -> str:
-    key = str(row["statistic"])
+    key = str(row.get("statistic"))
     return statistic(key).heading or key

@@ -11,7 +11,7 @@ an ability of its base up by setting the method to None: `credit = None`.
                        with
     HasParts           further scores of each sentence            `score DATASET`
     Sums               corpus scores from sums of parts           `score DATASET`
-    Sweeps             several values of options at once          `tune`, `analyse`
+    Sweeps             several values of options at once          `tune`
     ChoosesReferences  corpus scores average over references      tests that swap outputs
     Plans              requests that may cost money               `--dry-run`, `--max-cost`
     NamesMetrics       metrics that its options name              consent

@@ -51,23 +51,8 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
             "attack.study:Attack",
         ),
         "analyse": (
-            "norms, maps and curves of any corpus, as table and figure",
-            {
-                "norms": ("mean norm of edit vectors by error type", "analyses:Norms"),
-                "map": (
-                    "edit vectors in the plane, coloured by error type",
-                    "analyses:Map",
-                ),
-                "edits": ("edits per sentence, by system", "analyses:EditsPerSentence"),
-                "scatter": (
-                    "human scores against a metric's, by system",
-                    "analyses:Scatter",
-                ),
-                "lambda": (
-                    "UOT-ERRANT's λ tried in steps, without encoding again",
-                    "analyses:Lambda",
-                ),
-            },
+            "repeat analyses of papers on any corpus",
+            {"norms": ("mean norm of edit vectors by error type", "norms:Norms")},
         ),
         "demo": ("the main job on the embedded sample: no data, no network", "compare:Demo"),
     },

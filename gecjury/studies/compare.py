@@ -87,7 +87,7 @@ class Compared(Result):
         return self.comparison.rows()
 
     @cached_property
-    def _document(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, object]:
         """The entries of JSON, which docs/reference/statistics.md explains."""
         from gecjury.report.comparison import document
 
@@ -109,7 +109,7 @@ class ComparedTasks(Result):
     comparison: TaskComparison = field(kw_only=True)
 
     @property
-    def _document(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, object]:
         """The entries of JSON, which docs/reference/statistics.md explains."""
         from gecjury.report.tasks import task_document
 
@@ -324,7 +324,7 @@ class Demo(Study):
         with _replayed(work) as replayed:
             result = cast(Compared, self.comparison.run(replayed))
         main, *others = result.tables
-        brief = main.instead["brief"]
+        brief = main.instead.get("brief", main)
         instead = {**main.instead, "brief": replace(brief, notes=brief.notes[:1])}
         metric = "errant" if find_spec("errant") and find_spec("spacy") else "green"
         following = _NEXT.format(gecjury=own_command(), metric=metric)

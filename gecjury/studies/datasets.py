@@ -7,7 +7,7 @@ import json
 import os
 import re
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _DATASET = re.compile(r"^hf:|[*?\[]|/$|\.(parquet|pq|jsonl|ndjson|json)(\.gz)?$")
 """Names that may be those of a dataset."""
+_CONDITION = ("condition", "removed", "failed")
+"""What tables and JSON have of the part of a condition."""
 _HEADING = "datasets: rows of files of any size (docs/guides/scale.md)"
 
 
@@ -118,6 +120,7 @@ class DatasetScoring(DatasetOptions, Study):
         """Score a dataset into its folder."""
         from gecjury.datasets.run import score_dataset
         from gecjury.report.result import Result
+        from gecjury.stats.figure import values_of
 
         data = cast(Dataset, work.data)
         scores = score_dataset(
@@ -132,13 +135,17 @@ class DatasetScoring(DatasetOptions, Study):
             tell=None if data.quiet else work.runtime.tell,
         )
         said: tuple[str, ...] = ()
+        results = scores.results
         if scores.done and not data.quiet:
             rate = scores.done / max(scores.seconds, 1e-9)
             said = (f"{scores.done} rows in {scores.seconds:.1f} s, {rate:,.0f} rows/s",)
         return Result(
             tuple(_tables(scores)),
-            asdict(scores.results),
-            scores.results.notes,
+            {
+                **values_of(results, "rows", "read", "bad", "nulls", "kept", "notes"),
+                "conditions": [values_of(part, *_CONDITION) for part in results.conditions],
+            },
+            results.notes,
             int(scores.unanswered > 0),
             said,
         )
@@ -194,14 +201,17 @@ def _has_both(name: str) -> bool:
 
 
 def _refuse_text_options(given: Arguments, study: Study) -> None:
+    from gecjury.stats.figure import values_of
+
     hints = {
         "-r": ": name the column of the references with --column references=NAME",
         "--sentences": ": the scores of rows are written to the folder of -o",
     }
     source = given.options.source
-    values = {**vars(given.options), **vars(study), "html": given.page}
-    for name in ("references", "m2", "sentences", "by_type", "worst", "limit", "html"):
-        if values[name]:
+    of_files = values_of(given.options, "references", "m2")
+    of_study = values_of(study, "sentences", "by_type", "worst", "limit")
+    for name, value in {**of_files, **of_study, "html": given.page}.items():
+        if value:
             flag = "-r" if name == "references" else f"--{name.replace('_', '-')}"
             hint = hints.get(flag, "")
             raise OptionError(f"{flag} is for text files, but {source} is a dataset{hint}")
@@ -232,8 +242,7 @@ def _tables(scores: DatasetScores) -> list[Table]:
     if results.kept is not None:
         about = f"{results.kept} of {results.read} rows are kept"
         register(Statistic("failed", "not fulfilled", digits=0))
-        keys = ("condition", "removed", "failed")
-        heads = [Column(key) for key in keys]
-        rows = [values_of(part, *keys) for part in results.conditions]
+        heads = [Column(key) for key in _CONDITION]
+        rows = [values_of(part, *_CONDITION) for part in results.conditions]
         shown.append(Table(heads, rows, "Kept rows", [about], asked=True))
     return shown

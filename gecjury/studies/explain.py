@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isnan, nan
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
@@ -29,7 +29,7 @@ from gecjury.corpus.edits import (
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import AttributionMethod
-from gecjury.stats.figure import Figure, figures_about, figures_by
+from gecjury.stats.figure import Figure, figures_about, figures_by, values_of
 from gecjury.studies.inputs import Inputs, Need, Sentence
 from gecjury.studies.study import Study, Work, function_of
 
@@ -89,30 +89,38 @@ class Explain(Study):
         For one sentence, the facts have `explanations`, one per reference, the index of the one
         that counts (`chosen`), and `attribution`. Table `worst` has all of this for each sentence.
         """
+        return self._costly(work, self.worst) if self.worst else self._single(work)
+
+    def _single(self, work: Work) -> Explanations:
+        """Explain the sentence of the corpus."""
         from gecjury.corpus.remarks import remarks_on
+
+        scorer, corpus = work.scorer, work.corpus
+        one = explained(scorer, corpus, work.runtime, self)
+        notes = remarks_on(corpus, scorer.needs)
+        shown_text = _sentence_table(one, corpus.language)
+        return Explanations(
+            tuple(self._tables(one)),
+            {"metric": next(iter(work.typed), scorer.name), **_facts(one)},
+            notes,
+            status=int(one.missing),
+            language=corpus.language.code,
+            title=f"Explanation by {scorer.name}",
+            above=(replace(shown_text, notes=[*shown_text.notes, *notes]),),
+            verdict=_verdict(scorer.name, one),
+            work=work,
+            parts=((None, one),),
+        )
+
+    def _costly(self, work: Work, count: int) -> Explanations:
+        """Explain the sentences of the corpus that cost most."""
         from gecjury.studies.systems.costly import costly_sentences, costly_table, one_line
 
         scorer, corpus = work.scorer, work.corpus
-        if not self.worst:
-            one = explained(scorer, corpus, work.runtime, self)
-            notes = remarks_on(corpus, scorer.needs)
-            shown_text = _sentence_table(one, corpus.language)
-            return Explanations(
-                tuple(self._tables(one)),
-                {"metric": next(iter(work.typed), scorer.name), **_facts(one)},
-                notes,
-                status=int(one.missing),
-                language=corpus.language.code,
-                title=f"Explanation by {scorer.name}",
-                above=(replace(shown_text, notes=[*shown_text.notes, *notes]),),
-                verdict=_verdict(scorer.name, one),
-                work=work,
-                parts=((None, one),),
-            )
         (table,) = work.scores()
-        shown, records, missing = list[Table](), list[dict[str, Any]](), False
+        shown, records, missing = list[Table](), list[dict[str, object]](), False
         parts: list[tuple[CostlySentence | None, Explained]] = []
-        for sentence in costly_sentences([table], [scorer], corpus, self.worst):
+        for sentence in costly_sentences([table], [scorer], corpus, count):
             # Each line is explained as if it had been given alone.
             line = one_line(corpus, sentence.line - 1)
             one = explained(scorer, line, work.runtime, self)
@@ -176,7 +184,7 @@ class Explain(Study):
         if one.attribution is not None:
             yield self._attribution_table(one.attribution, one.attribution_rows())
 
-    def _attribution_table(self, shares: Attribution, rows: list[dict[str, Any]]) -> Table:
+    def _attribution_table(self, shares: Attribution, rows: list[dict[str, object]]) -> Table:
         drawn = f", sampled with seed {self.seed}: errors are standard errors"
         notes = [
             f"score of the source {shares.empty:.4f}, of the hypothesis {shares.full:.4f}; "
@@ -278,7 +286,7 @@ class Explained:
     @property
     def missing(self) -> bool:
         """Return True if some reference gave no score."""
-        return any(isnan(one.scores["score"]) for one in self.explanations)
+        return any(isnan(one.scores.get("score", nan)) for one in self.explanations)
 
     def counts(self) -> str:
         """Return how many edits are right and how many are missing; empty without a reference."""
@@ -312,7 +320,7 @@ class Explained:
         numbers = zip(shares.edits, shares.values.tolist(), shares.errors.tolist(), strict=True)
         return [(edit_label(edit), edit.type, value, error) for edit, value, error in numbers]
 
-    def attribution_rows(self) -> list[dict[str, Any]]:
+    def attribution_rows(self) -> list[dict[str, object]]:
         """Return the shares as records."""
         keys = ("edit", "type", "value", "error")
         return [dict(zip(keys, share, strict=True)) for share in self.shares()]
@@ -363,7 +371,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
             scorer.explain(source, edits, theirs, runtime) for (theirs,) in typed.references
         ]
         # The reference with the best score is the one that the metric itself would use.
-        scores = [explanation.scores["score"] for explanation in explanations]
+        scores = [explanation.scores.get("score", nan) for explanation in explanations]
         chosen = max(range(len(scores)), key=lambda i: -inf if isnan(scores[i]) else scores[i])
     if settings.attribution is not None:
         shares = attribute(
@@ -449,40 +457,30 @@ def _scores(explanation: Explanation) -> str:
     return ", ".join(f"{key} {value:.4f}" for key, value in explanation.scores.items())
 
 
-def _facts(one: Explained) -> dict[str, Any]:
+def _facts(one: Explained) -> dict[str, object]:
     """Return the facts of an explained sentence for JSON."""
-    facts: dict[str, Any] = {
-        "source": one.source,
-        "hypothesis": one.hypothesis,
-        "references": list(one.references),
-    }
+    facts = {**values_of(one, "source", "hypothesis"), "references": list(one.references)}
     if one.chosen is not None:
-        facts["explanations"] = records = list[dict[str, Any]]()
+        explanations = []
         for explanation in one.explanations:
-            records.append({"scores": explanation.scores, "rows": explanation.rows})
-            if explanation.heat_map is not None:
-                keys = ("rows", "columns", "values")
-                records[-1]["plan"] = {key: getattr(explanation.heat_map, key) for key in keys}
-        facts["chosen"] = one.chosen
+            plan = explanation.heat_map
+            of_plan = {} if plan is None else {"plan": values_of(plan, "rows", "columns", "values")}
+            explanations.append({**values_of(explanation, "scores", "rows"), **of_plan})
+        facts |= {"explanations": explanations, "chosen": one.chosen}
     if (shares := one.attribution) is not None:
-        facts["attribution"] = {
-            "method": shares.method,
-            "exact": shares.exact,
+        attribution = {
+            **values_of(shares, "method", "exact", "empty=source_score", "full=hypothesis_score"),
+            **values_of(shares, "difference", "gap", "faithful", "scored"),
             "edits": one.attribution_rows(),
-            "source_score": shares.empty,
-            "hypothesis_score": shares.full,
-            "difference": shares.difference,
-            "gap": shares.gap,
-            "faithful": shares.faithful,
-            "scored": shares.scored,
         }
+        facts |= {"attribution": attribution}
     return facts
 
 
 def plan_table(plan: HeatMap) -> Table:
     """Return the table of a transport plan, whose cells a page shades."""
     corner = "hypothesis ↓ reference →"
-    rows: list[Mapping[str, Any]] = [
+    rows: list[Mapping[str, object]] = [
         {corner: label, **dict(zip(plan.columns, line, strict=True))}
         for label, line in zip(plan.rows, plan.values.tolist(), strict=True)
     ]

@@ -10,12 +10,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from gecjury.core.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.benchmarks.table import View
     from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, Version
     from gecjury.corpus.languages.language import Language
@@ -199,6 +200,14 @@ class Arguments:
     page: str | None = None
 
 
+class ReadingStudy(Protocol):
+    """What inputs ask of the study that reads them."""
+
+    @property
+    def view(self) -> View | None:
+        """The view of human judgments that benchmarks are loaded with."""
+
+
 @dataclass(frozen=True)
 class Inputs(ABC):
     """The inputs of a study.
@@ -221,7 +230,7 @@ class Inputs(ABC):
     described: bool = field(default=False, kw_only=True)
 
     @abstractmethod
-    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Any:
+    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> Any:
         """Return the data that a user names.
 
         Args:
@@ -240,7 +249,7 @@ class Files(Inputs):
 
     options: type | None = Outputs
 
-    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Corpus:
+    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> Corpus:
         """Read the files."""
         return self._corpus(given, given.options.hypotheses)
 
@@ -295,7 +304,7 @@ class TwoOutputs(Files):
 
     options: type | None = OldAndNew
 
-    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Corpus:
+    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> Corpus:
         """Read the files; OLD and NEW may have the same name in two folders.
 
         Raises:
@@ -325,13 +334,15 @@ class Sentence(Inputs):
 
     options: type | None = OneSentence
 
-    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Corpus:
+    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> Corpus:
         """Read the sentence.
 
         Raises:
             InputError: a file is missing, or does not have the line.
         """
-        return read_sentence(given.options, language_from(given.shared), every=bool(study.worst))
+        return read_sentence(
+            given.options, language_from(given.shared), every=bool(getattr(study, "worst", 0))
+        )
 
 
 @dataclass(frozen=True)
@@ -341,7 +352,9 @@ class Benchmarks(Inputs):
     metavar: str = "benchmark"
     options: type | None = Selection
 
-    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Any:
+    def read(
+        self, given: Arguments, study: ReadingStudy, runtime: Runtime
+    ) -> Benchmark | tuple[Benchmark, ...]:
         """Load the benchmarks."""
         loaded = tuple(named_benchmark(given, name, study.view) for name in given.names)
         return loaded if len(loaded) > 1 else loaded[0]
@@ -351,7 +364,7 @@ class Benchmarks(Inputs):
 class Sample(Inputs):
     """The benchmark that comes with the package."""
 
-    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Benchmark:
+    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> Benchmark:
         """Load the sample."""
         return named_benchmark(given, "sample", study.view)
 
@@ -363,7 +376,7 @@ class FilesOrBenchmark(Inputs):
     metavar: str = "BENCHMARK|SOURCE HYP"
     options: type | None = ReferenceOptions
 
-    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Corpus | Benchmark:
+    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> Corpus | Benchmark:
         """Return a benchmark (one input), or the corpus of a source file and system outputs.
 
         Raises:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, c
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import check, options_of, recorded, settings_from
+from gecjury.core.settings import Option, check, options_of, recorded, settings_from
 from gecjury.studies.inputs import Arguments, Inputs, Need
 
 if TYPE_CHECKING:
@@ -197,7 +197,6 @@ class Study(ABC):
         metrics: help of `-m` if no metric has to be named; empty if one is required, None if the
             study uses no metric.
         keeps: where it keeps score files, or writes its model or page; None for nowhere.
-        draws: whether its result can be drawn (`--figure FILE`).
         page: whether its result can be written as a page (`--html FILE`), or the file of the page
             that is written even if the user names none.
         presets: named recipes, which set several options.
@@ -216,7 +215,6 @@ class Study(ABC):
     epilog: ClassVar[str] = ""
     metrics: ClassVar[str | None] = ""
     keeps: ClassVar[Output | None] = None
-    draws: ClassVar[bool] = False
     page: ClassVar[bool | str] = False
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {}
     usual: ClassVar[tuple[str, ...]] = ()
@@ -407,7 +405,7 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         *,
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
-        **values: Any,
+        **values: object,
     ) -> Result:
         if settings is not None and not isinstance(settings, study):
             raise OptionError(
@@ -422,21 +420,28 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
         for name, one in options.items()
     ]
-    parameters = dict(by_hand.parameters)
-    del parameters["values"]
     kind = f"{study.__name__} | None"
-    parameters["settings"] = parameters["settings"].replace(annotation=kind)
-    run.__signature__ = by_hand.replace(parameters=[*parameters.values(), *keywords])  # type: ignore[attr-defined]
+    parameters = [
+        one.replace(annotation=kind) if name == "settings" else one
+        for name, one in by_hand.parameters.items()
+        if name != "values"
+    ]
+    run.__signature__ = by_hand.replace(parameters=[*parameters, *keywords])  # type: ignore[attr-defined]
     run.__module__ = study.__module__
     run.__name__ = run.__qualname__ = study.__name__.lower()
+    run.__doc__ = _documentation(study, options)
+    return run
+
+
+def _documentation(study: type[Study], options: Mapping[str, Option]) -> str:
+    """Return the docstring of a study as a function, which lists its settings."""
     about = inspect.cleandoc(study.__doc__ or "").partition("\nAttributes:\n")[0].rstrip()
     entries = [
         f"    {name}: {one.meaning} Expected: {one.expected}; default: {one.default!r}."
         for name, one in options.items()
     ]
     wrapped = [textwrap.fill(entry, 100, subsequent_indent=" " * 8) for entry in entries]
-    run.__doc__ = "\n".join([about, "", _ARGUMENTS, *wrapped])
-    return run
+    return "\n".join([about, "", _ARGUMENTS, *wrapped])
 
 
 _ARGUMENTS = """\

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.settings import option, options_of, settings_from
@@ -21,8 +21,6 @@ from gecjury.studies.study import Output, Work
 if TYPE_CHECKING:
     from gecjury.metaeval.tasks.comparison import TaskComparison
     from gecjury.studies.inputs import Shared
-
-_KEYS = ("title", "benchmarks", "metrics", "settings", "weights")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +42,10 @@ class StudyFile(Compare):
         (file,), shared = given.names, given.shared
         record = read_study(file)
         _require_consent(file, shared, record)
-        metrics = with_servers(record["metrics"], shared.base_url, shared.allow_judges)
-        settings = settings_from(type(self), record["settings"])
-        study = replace(settings, weights=record["weights"], title=record["title"], file=file)
-        return study, replace(given, names=tuple(record["benchmarks"]), metrics=tuple(metrics))
+        metrics = with_servers(record.metrics, shared.base_url, shared.allow_judges)
+        settings = settings_from(type(self), record.settings)
+        study = replace(settings, weights=record.weights, title=record.title, file=file)
+        return study, replace(given, names=tuple(record.benchmarks), metrics=tuple(metrics))
 
     def run(self, work: Work) -> Result:
         """Compare, and write the page and the figures into the folder."""
@@ -87,7 +85,7 @@ def _incomplete(compared: TaskComparison) -> list[str]:
     return unanswered + [f"note: {line}" for line in absences(compared)]
 
 
-def _require_consent(file: str, shared: Shared, record: Mapping[str, Any]) -> None:
+def _require_consent(file: str, shared: Shared, record: StudyRecord) -> None:
     """Refuse what the file's metrics, benchmarks and settings do without the user's consent."""
     from gecjury.benchmarks.own.folder import outside_of
     from gecjury.scoring.consent import Consent, home_of, is_outside, powers_of, require_consent
@@ -95,16 +93,14 @@ def _require_consent(file: str, shared: Shared, record: Mapping[str, Any]) -> No
     home = home_of(file)
     read = [
         Consent(f"reads {other}, outside {home}", who=f"the benchmark {name}")
-        for name in record["benchmarks"]
+        for name in record.benchmarks
         for other in outside_of(name, home)
     ] + [
         Consent(f"reads {value}, outside {home}", who=f"the setting {key}")
-        for key, value in record["settings"].items()
+        for key, value in record.settings.items()
         if isinstance(value, str) and is_outside(value, home)
     ]
-    named = [
-        power for text in record["metrics"] for power in powers_of(text, home, shared.base_url)
-    ]
+    named = [power for text in record.metrics for power in powers_of(text, home, shared.base_url)]
     require_consent(
         file,
         [*named, *read],
@@ -114,8 +110,19 @@ def _require_consent(file: str, shared: Shared, record: Mapping[str, Any]) -> No
     )
 
 
-def read_study(path: str) -> dict[str, Any]:
-    """Return a study file's tables, with the values of settings in the form of options.
+@dataclass(frozen=True)
+class StudyRecord:
+    """The contents of a study file, with the values of settings in the form of options."""
+
+    benchmarks: Sequence[str]
+    metrics: Sequence[str]
+    title: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    weights: Mapping[str, float] | None = None
+
+
+def read_study(path: str) -> StudyRecord:
+    """Read a study file.
 
     Raises:
         InputError: the file cannot be read, lacks benchmarks or metrics, or a value has the wrong
@@ -124,27 +131,25 @@ def read_study(path: str) -> dict[str, Any]:
     """
     record = read_toml(path, "a study")
     for key in record:
-        known_name(f"key of {path}", key, _KEYS)
-    usual: dict[str, Any] = {"title": "", "settings": {}, "weights": {}}
-    record = {**usual, **record}
+        known_name(f"key of {path}", key, [one.name for one in fields(StudyRecord)])
     for key, least in (("benchmarks", 2), ("metrics", 1)):
         names = record.get(key, [])
         texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
         if not texts or len(names) < least:
             raise InputError(f"{path}: {key} = {names!r:.60}; expected {least} or more names")
     for key, kind in (("title", str), ("settings", dict), ("weights", dict)):
-        if not isinstance(record[key], kind):
+        if not isinstance(record.get(key, kind()), kind):
             expected = "a text" if kind is str else "a table"
             raise InputError(f"{path}: {key} = {record[key]!r:.60}; expected {expected}")
-    for name, weight in record["weights"].items():
+    for name, weight in record.get("weights", {}).items():
         if not isinstance(weight, int | float):
             raise InputError(f"{path}: weights.{name} = {weight!r:.60}; expected a number")
     options = {one.name.replace("_", "-"): one for one in options_of(Compare)}
     settings = {}
-    for key, value in record["settings"].items():
+    for key, value in record.get("settings", {}).items():
         option = options[known_name(f"setting of {path}", key.replace("_", "-"), [*options])]
         try:
             settings[option.name] = option.read_all(value)
         except OptionError as error:
             raise InputError(f"{path}: settings.{key}: {error}") from None
-    return {**record, "settings": settings, "weights": record["weights"] or None}
+    return StudyRecord(**{**record, "settings": settings, "weights": record.get("weights") or None})

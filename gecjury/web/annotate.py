@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from gecjury.core.wording import visible
@@ -91,7 +91,7 @@ class _AnnotationPages:
         name = self._name(request.query_params.get("as", ""))
         item = study.next_item(name)
         done = _TOLD.get(request.query_params.get("told", ""), "")
-        common: dict[str, Any] = {
+        common: dict[str, object] = {
             "study": study,
             "name": name,
             "person": study.journal.person(name),

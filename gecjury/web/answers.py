@@ -132,7 +132,7 @@ class _AnswerStep:
     time: str = ""
 
 
-def _record(line: ItemAnswer | _AnswerStep) -> dict[str, Any]:
+def _record(line: ItemAnswer | _AnswerStep) -> dict[str, object]:
     """Return a line of the journal: its fields that differ from the defaults."""
     return {k: v for k, v in vars(line).items() if k == "answer" or v not in ("", (), 0)}
 
@@ -238,7 +238,7 @@ class Journal:
         self._check_output(records)
         self._write_output()
 
-    def _append(self, record: Mapping[str, Any]) -> None:
+    def _append(self, record: Mapping[str, object]) -> None:
         self._file.append((json.dumps(record) + "\n").encode())
 
     def _read(self, lines: Sequence[str], head: StudyHead) -> list[Any]:
@@ -283,7 +283,7 @@ class Journal:
                     "the same options and files, or give another -o"
                 )
 
-    def _take(self, record: Mapping[str, Any]) -> None:
+    def _take(self, record: Mapping[str, object]) -> None:
         """Apply one line to the state.
 
         Raises:
@@ -360,7 +360,7 @@ class Journal:
             # The answer is on disk in the journal; the CSV file follows as soon as possible.
             self.behind = str(error)
 
-    def _check_output(self, records: Sequence[Mapping[str, Any]]) -> None:
+    def _check_output(self, records: Sequence[Mapping[str, object]]) -> None:
         """Refuse a CSV file that was changed by hand; one that is only out of date is accepted."""
         if not self.output.exists():
             return
@@ -372,7 +372,7 @@ class Journal:
                 "changed; move it away to have it written again, or give another -o"
             )
 
-    def _was(self, text: str, records: Sequence[Mapping[str, Any]]) -> bool:
+    def _was(self, text: str, records: Sequence[Mapping[str, object]]) -> bool:
         """Return True if the CSV file had this text after one of the journal's lines.
 
         After a full disk or a killed process the file may be behind by any number of lines, which

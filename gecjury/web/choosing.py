@@ -126,10 +126,8 @@ def chooser(
     """Return the chooser of the next item.
 
     Args:
-        settings: the settings; an `order` of None means `informative` if that is possible, else
-            `random`.
+        settings: an `order` of None means `informative` if that is possible, else `random`.
         items: the items of the task, in the order of the file.
-        corpus: the corpus of the items.
         work: all outputs with the given metrics; None without metrics.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -40,7 +40,7 @@ def _environment() -> Environment:
     return made
 
 
-def rendered(template: str, /, **values: Any) -> str:
+def rendered(template: str, /, **values: object) -> str:
     """Return a filled template.
 
     Args:
@@ -51,7 +51,7 @@ def rendered(template: str, /, **values: Any) -> str:
     return made.render(version=__version__, **values)
 
 
-def page(template: str, status: int = 200, /, **values: Any) -> Response:
+def page(template: str, status: int = 200, /, **values: object) -> Response:
     """Return a page with a status; see `rendered`."""
     from starlette.responses import HTMLResponse
 

@@ -124,7 +124,6 @@ def serve_pages(
     """Answer requests until the program is interrupted.
 
     Args:
-        app: the pages.
         listening: the socket from `listen`; it is closed at the end.
         ready: called with the address, which contains the secret, once requests are accepted.
         browser: open the page in the user's browser, if there is one.

@@ -184,6 +184,16 @@ def open_study(
     return AnnotationStudy(corpus, settings, items, journal, choice, watched, command)
 
 
+def _language_values(language: Language) -> dict[str, str]:
+    """Return the language of texts as a table of a benchmark has it."""
+    # `auto:en` is what `auto` means for these texts.
+    tokens, fold = (
+        how.partition(":")[0] if how.startswith("auto:") else how
+        for how in (language.tokens, language.fold)
+    )
+    return {"language": language.code, "tokens": tokens, "fold": fold}
+
+
 def _write_table(
     target: Path,
     task: AnnotationTask,
@@ -209,12 +219,7 @@ def _write_table(
         "verdicts" if task == "edits" else "judgments": target.name,
     }
     if language != ENGLISH:
-        # `auto:en` is what `auto` means for these texts.
-        tokens, fold = (
-            how.partition(":")[0] if how.startswith("auto:") else how
-            for how in (language.tokens, language.fold)
-        )
-        values |= {"language": language.code, "tokens": tokens, "fold": fold}
+        values |= _language_values(language)
     # JSON strings and lists of strings are valid TOML, except that TOML requires DEL to be escaped.
     lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
     text = "\n".join((_TABLE_HEAD, *lines, "")).replace("\x7f", "\\u007f")

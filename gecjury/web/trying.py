@@ -222,7 +222,7 @@ class _TrialPages:
 
     async def _scored(
         self, request: Request, corpus: Corpus, metrics: Sequence[str]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Score in a thread, as long as the browser waits for the result."""
         patience = _Interruptible()
         runtime = replace(self.desk.runtime, progress=patience)
@@ -332,7 +332,7 @@ def _lines(text: str, what: str, sources: Sequence[str] | None = None) -> list[s
 
 def _result(
     corpus: Corpus, metrics: Sequence[str], runtime: Runtime, patience: _Interruptible
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the scores of all metrics by sentence, with explanations of edits."""
     scorers = load_all(list(metrics))
     tables: list[ScoreTable] = []
@@ -348,7 +348,7 @@ def _result(
         corrections = []
         # Systems that agree are shown as one, and explained once.
         for text, systems in distinct(corpus, row).items():
-            about: list[dict[str, Any]] = []
+            about: list[dict[str, object]] = []
             changed = text.split() != source.split()
             if changed and explained < _MOST_EXPLAINED and time.monotonic() < last:
                 explained += 1
@@ -402,9 +402,9 @@ def _totals(tables: Sequence[ScoreTable]) -> list[tuple[str, list[tuple[str, str
 
 def _explanations(
     corpus: Corpus, row: int, system: str, scorers: Sequence[Scorer], runtime: Runtime
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return each metric's explanation of the edits of a correction, if it has one."""
-    shown = []
+    shown = list[dict[str, object]]()
     line = one_line(corpus.with_systems([system]), row)
     for scorer in scorers:
         settings = Explain(attribution=None if isinstance(scorer, Explains) else "remove")
@@ -412,7 +412,7 @@ def _explanations(
             explanation = explained(scorer, line, runtime, settings)
         except (InputError, OptionError):
             continue  # metrics that weigh systems or score groups cannot explain a single one
-        rows: Sequence[Mapping[str, Any]] = explanation.attribution_rows()
+        rows: Sequence[Mapping[str, object]] = explanation.attribution_rows()
         columns: Sequence[str] = ["edit", "type", "value"]
         what = "change of the score without the edit"
         if explanation.chosen is not None:

@@ -78,7 +78,7 @@ PUT_IN = (
     (r"\bSOURCE HYP\b", "source.txt mine.txt"),
     (r"\bCORPUS\b", "sample"),
     (r"\$Q\b", "backend=vllm,model=qwen2.5-coder-0.5b-instruct"),  # a variable of the shell
-    (r"^(analyse (?!edits).*)", r"\1 -m uot-errant"),
+    (r"^(analyse .*)", r"\1 -m uot-errant"),
     (r"^(compare seeda .*)file=(mine.tsv|scores,metric=some)", r"\1file=seeda.tsv"),
     (r"file=scores/post-edit-KEY", "file=."),
     (r"file=scores,", "file=stored-scores,"),

@@ -13,13 +13,13 @@ from tests.fuzz.mutate import HOSTILE
 
 
 def _scoring(box: Box, files: list[str], *more: str) -> list[str]:
-    """Return a command line of score, rank, check, attack or analyse over files."""
+    """Return a command line of score, rank, check or attack over files."""
     command = box.rng.choice((
         ["score", *files, *box.metric(2), "--sentences"], ["score", *files, *box.metric()],
         ["score", *files, *box.metric(), "-o", "out"], ["check", *files],
         ["rank", *files, *box.metric(), "--resamples", "20", "--permutations", "20",
          "--aggregate", box.rng.choice(("corpus", "trueskill", "expected-wins"))],
-        ["attack", *files, "-m", "gleu", "--resamples", "20"], ["analyse", "edits", *files],
+        ["attack", *files, "-m", "gleu", "--resamples", "20"],
     ))  # fmt: skip
     return [*command, *more]
 
@@ -27,7 +27,6 @@ def _scoring(box: Box, files: list[str], *more: str) -> list[str]:
 def _comparing(box: Box, what: str) -> list[str]:
     """Return a command line over a benchmark."""
     return box.rng.choice((
-        ["analyse", "scatter", what, "-m", "gleu"],
         ["attack", what, "-m", "gleu", "--resamples", "20"],
         *([["compare", what, *box.metric(), "--resamples", "20", *more] for more in (
             [], ["--windows"], ["--ties", "calibrated"], ["--level", "sentence"], ["-o", "out"],

@@ -32,7 +32,7 @@ def command_lines(box: Box) -> Case:
             argv += [box.rng.choice(_options(argv)), as_argument(box.rng.choice(_VALUES))]
         else:
             place = box.rng.randrange(len(argv)) if argv else 0
-            if argv and argv[place - 1] not in ("-o", "--html", "--figure", "--cache"):
+            if argv and argv[place - 1] not in ("-o", "--html", "--cache"):
                 argv[place] = as_argument(box.mutate.word())
                 if argv[place].startswith("~"):
                     argv[place] = "x"
@@ -75,7 +75,7 @@ _LINES = (
     ("explain", "source.txt", "a.txt", "ref.txt", "-m", "cleme", "--line", "2"),
     ("maege", "gold.m2", "-m", "gleu", "--seeds", "1", "--resamples", "20"),
     ("attack", *_FILES, "-m", "gleu", "-r", "ref.txt", "--resamples", "20"),
-    ("analyse", "edits", *_FILES),
+    ("analyse", "norms", *_FILES),
     ("tune", "green:beta=0:2:1", "./own"),
     ("train", "impara", "source.txt,ref.txt", "-o", "x", "--encoder", "no/x", "--leakage", "none"),
     ("judgments", "list", "--cache", "cache"), ("judgments", "export", "x.jsonl"),
@@ -92,8 +92,7 @@ _OPTIONS = (
     ["--base-url", "http://["], ["--base-url", "x:99999"],
     ["--tagger", ""], ["--tagger", "../x"], ["--tagger", "x" * 300], ["--m2", "-"], ["-r", "-"],
     ["-r", ""], ["-r", "own"], ["-r", "x=ref.txt"], ["-r", "=ref.txt"], ["-r", "x="], ["--m2", ""],
-    ["--figure", "x.svg"], ["--figure", "x.exe"], ["--api-key-env", ""],
-    ["--api-key-env", "NO SUCH\nVAR"], ["--base-url", "http://127.0.0.1:99999/v1"],
+    ["--api-key-env", ""], ["--api-key-env", "NO SUCH\nVAR"], ["--base-url", "http://127.0.0.1:99999/v1"],
     ["--references", ""], ["--references", "-"], ["--systems", ""], ["--attack", ""],
     ["--scale", "1:1"], ["--scale", "nan:nan"], ["--column", "="],
 )  # fmt: skip
@@ -134,9 +133,9 @@ _VALUES = (
 
 
 def sentences(box: Box) -> Case:
-    """17: single sentences and edits: explain, maege, attack, analyse, the level of edits."""
+    """17: single sentences and edits: explain, maege, attack, the level of edits."""
     word = box.mutate.word
-    roll = box.rng.randrange(8)
+    roll = box.rng.randrange(7)
 
     def sentence(lines: list[str]) -> str:
         words = box.rng.choice(lines).split()
@@ -163,10 +162,6 @@ def sentences(box: Box) -> Case:
         argv = ["attack", "source.txt", "a.txt", "-m", "gleu", "-r", "ref.txt", "--resamples", "20"]
         return Case(box.tail(*argv))
     if roll == 5:
-        box.lay(seeds)
-        argv = ["analyse", "edits", "source.txt", "a.txt", "b.txt", "-r", "ref.txt", "-m", "gleu"]
-        return Case(box.tail(*argv))
-    if roll == 6:
         box.lay(seeds, likely=("ref.txt", "gold.m2"))
         argv = ["score", "source.txt", "a.txt", "b.txt", "-m", "errant", "-r", "gold.m2", "-r",
                 "ref.txt", "--by-type", "3", "--sentences"]  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.shell import REPOSITORY
-from tools.front_figure import drawing, rows
+from tools.front_figure import COLOURS, drawing, rows
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -22,3 +24,11 @@ def test_rows_agree_with_the_table() -> None:
     # From docs/measured/seeda.csv, sentence-based judgments of the Base systems.
     assert (gleu.label, gleu.accuracy, gleu.bounds) == ("GLEU", 0.743, (0.69, 0.79))
     assert [row.published for row in families["LLM judges"]] == [True, False]
+
+
+def test_pages_use_the_same_colours() -> None:
+    css = (REPOSITORY / "gecjury" / "report" / "page" / "report.css").read_text(encoding="utf-8")
+    light = css.partition("@media")[0]
+    assert {name: re.findall(rf"--{name}: (#\w+);", light) for name in COLOURS} == {
+        name: [colour] for name, colour in COLOURS.items()
+    }

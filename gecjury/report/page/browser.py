@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from markupsafe import Markup
 
@@ -18,7 +18,6 @@ from gecjury.corpus.edits import differing_spans
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
-from gecjury.report.page.tables import headings
 from gecjury.report.words import FAMILY_NAMES, ComparisonWords
 
 Fate = Literal["equal", "delete", "insert"]
@@ -125,7 +124,7 @@ def _block(sentence: SentenceView, metrics: Sequence[str], answer: ComparisonWor
         note=f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}",
         before=before,
         after=after,
-        headings=headings(["correction and its systems"], [*people, *metrics]),
+        headings=["correction and its systems", *people, *metrics],
         corrections=[
             {
                 **_row(sentence.source, correction, judged, digits, language),
@@ -153,7 +152,7 @@ def _row(
     views: Sequence[str],
     digits: Sequence[int],
     language: Language,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a correction as shown: its words, judgments and scores.
 
     A score comes with its rank among the corrections, and whether this is the first.

@@ -148,7 +148,10 @@ def result_html(result: Result, details: Details) -> str:
 
     signatures = list(
         dict.fromkeys(
-            row["signature"] for t in result.tables[:1] for row in t.rows if row.get("signature")
+            signature
+            for table in result.tables[:1]
+            for row in table.rows
+            if (signature := row.get("signature"))
         )
     )
     # Remarks and signatures have sections of their own.

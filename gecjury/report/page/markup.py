@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.resources
-from typing import Any
 
 from markupsafe import Markup
 
@@ -27,7 +26,7 @@ def lang_attribute(code: str) -> Markup:
     return Markup(' lang="{}"').format("" if code in ("und", "auto") else code)
 
 
-def render(template: str, /, **values: Any) -> Markup:
+def render(template: str, /, **values: object) -> Markup:
     """Return a template as HTML.
 
     Args:
@@ -43,7 +42,7 @@ def render(template: str, /, **values: Any) -> Markup:
     return Markup(environment().get_template(f"{template}.html.jinja").render(values))
 
 
-def render_page(template: str, /, *, title: str, scripted: bool = False, **values: Any) -> str:
+def render_page(template: str, /, *, title: str, scripted: bool = False, **values: object) -> str:
     """Return a whole page from a template that extends `base`; it needs no network.
 
     Its policy forbids the network and allows only the style and the script whose hashes it lists,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
@@ -25,7 +24,13 @@ from gecjury.report.page.glossary import TERMS, metric_names
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters
 from gecjury.report.page.sections import audit_section, level_sections
-from gecjury.report.page.tables import extents_of, family_table, significance_table
+from gecjury.report.page.tables import (
+    extents_of,
+    family_html,
+    family_table,
+    significance_table,
+    table_html,
+)
 from gecjury.report.tables import plain
 from gecjury.report.words import BESIDE, CAN_WAIT, FAMILY_NAMES, VIEWS, ComparisonWords, Statement
 from gecjury.scoring.registry import paper_of
@@ -66,7 +71,7 @@ class Section:
     content: Markup
 
 
-def comparison_page(answer: ComparisonWords, document: Mapping[str, Any]) -> str:
+def comparison_page(answer: ComparisonWords, document: Mapping[str, object]) -> str:
     """Return a comparison as one page to read and share.
 
     Args:
@@ -100,7 +105,7 @@ def sections(answer: ComparisonWords, budget: int) -> list[Section]:
     }
     # Sentences fill the space that the other sections leave.
     rest = sum(len(part.encode()) for part in content.values() if part)
-    content["sentences"] = _sentences(answer, budget - rest)
+    content |= {"sentences": _sentences(answer, budget - rest)}
     return [
         Section(key, *words, part)
         for key, words in _SECTIONS.items()
@@ -108,7 +113,7 @@ def sections(answer: ComparisonWords, budget: int) -> list[Section]:
     ]
 
 
-def _header(answer: ComparisonWords) -> dict[str, Any]:
+def _header(answer: ComparisonWords) -> dict[str, object]:
     """Return the values for the part above the table of contents."""
     benchmark = answer.comparison.benchmark
     name, references = answer.shown(benchmark.name), answer.shown(str(benchmark.references))
@@ -129,7 +134,7 @@ def _header(answer: ComparisonWords) -> dict[str, Any]:
     }
 
 
-def card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, Any]:
+def card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, object]:
     """Return a card of statements by topic, some of them folded; a careful card is a warning."""
     topics: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     for item in items:
@@ -187,12 +192,12 @@ def _metrics(answer: ComparisonWords) -> Markup | None:
         return None
     present = {signature.family for signature in signatures} | {*BESIDE}
     tables = {view: family_table(answer, view) for view in answer.views}
-    words = {text for table in tables.values() for text, _ in table.headings}
+    words = {column.title for table in tables.values() for column in table.columns}
     return render(
         "metrics",
         legend=[family for family in FAMILY_NAMES if family in present],
         views=[
-            (VIEWS[view].capitalize() if len(tables) > 1 else "", table)
+            (VIEWS[view].capitalize() if len(tables) > 1 else "", family_html(table))
             for view, table in tables.items()
         ],
         terms={k: term for k, term in TERMS.items() if term[0] in words or k == "interval"},
@@ -209,7 +214,8 @@ def _significance(answer: ComparisonWords) -> Markup | None:
         for test in tests.get(view, ()):
             # The heading of a view is above the first of its tables.
             names = [answer.shown(name) for name in test.metrics]
-            tables.append(significance_table(test, names, heading, level))
+            matrix = table_html(significance_table(test, names, level), "matrix")
+            tables.append((heading, matrix))
             heading = ""
     if not tables:
         return None

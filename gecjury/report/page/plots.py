@@ -12,7 +12,7 @@ from gecjury.core.wording import number
 from gecjury.metaeval.people import PEOPLE
 from gecjury.report.page.markup import render
 from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter
-from gecjury.report.page.tables import pair_matrix
+from gecjury.report.page.tables import pair_matrix, table_html
 from gecjury.report.words import BESIDE, VIEWS, ComparisonWords
 
 
@@ -94,7 +94,7 @@ def pairs(answer: ComparisonWords) -> Markup | None:
         for table in tables:
             grids = study.pairwise(table, view)
             accuracy, counts = (grid[square].tolist() for grid in grids)
-            matrix = pair_matrix(labels, accuracy, counts)
+            matrix = table_html(pair_matrix(labels, accuracy, counts), "heat")
             matrices.append((answer.shown(table.signature.label), matrix))
         groups.append((_heading(view, views), matrices))
     note = "Accuracy by pair of systems, in the human order; below .50 the metric is mostly wrong."

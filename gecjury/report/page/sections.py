@@ -16,7 +16,8 @@ from gecjury.metaeval.result import LEVELS
 from gecjury.report.audit import audit_sentences
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
-from gecjury.report.page.tables import Cell, PageTable, figure_table, headings, measure_cell
+from gecjury.report.page.tables import figure_table, table_html
+from gecjury.report.table import Column, Table
 from gecjury.report.words import BESIDE, ComparisonWords
 from gecjury.stats.figure import Figure
 
@@ -41,6 +42,8 @@ class _LevelSection:
     human: str = ""
     terms: tuple[str, ...] = ()
 
+
+_CSS = "sortable metrics"
 
 _LEVELS = {
     "edits": _LevelSection(
@@ -83,7 +86,7 @@ def level_sections(figures: Sequence[Figure]) -> dict[str, Markup]:
         # With only chance and people there is no section: no metric was compared or has a value.
         if any(f.family not in BESIDE and not math.isnan(f.value) for f in level_figures):
             terms = {key: TERMS[key] for key in about.terms}
-            listed = [_table(about, level_figures)]
+            listed = [("", table_html(_table(about, level_figures), _CSS))]
             content[section] = render(
                 "tabled", note=about.note, terms=terms, listed=listed, folded=""
             )
@@ -98,23 +101,29 @@ def audit_section(answer: ComparisonWords) -> Markup | None:
     rows = []
     for row in biases:
         bounds = row.intervals.get("difference")
-        cells = [Cell(row.human, ""), Cell(row.side, "")]
-        cells.append(measure_cell(row.values["difference"], bounds))
-        cells += (measure_cell(row.values[key]) for key in ("preferred", "people", "pairs"))
-        rows.append((answer.shown(row.metric), cells))
-    head = headings(["metric", "human", "bias for"], ["bias", "metric", "people", "pairs"])
+        about = {"metric": answer.shown(row.metric), "human": row.human, "side": row.side}
+        rows.append({**about, **row.values, "interval": bounds})
+    columns = [
+        Column("metric"),
+        Column("human", heading="human"),
+        Column("side", heading="bias for"),
+        Column("difference", heading="bias", digits=3, interval="interval"),
+        Column("preferred", heading="metric", digits=3),
+        Column("people", heading="people", digits=3),
+        Column("pairs", heading="pairs", digits=3),
+    ]
     label = "Biases: preferences that people do not share"
-    listed = [PageTable(label, "sortable metrics", head, rows, heading=label)]
+    listed = [(label, table_html(Table(columns, rows, label), _CSS))]
     note = answer.text(" ".join(dict(audit_sentences(answer.comparison)).values()))
     return render("tabled", note=note, terms={}, listed=listed, folded="")
 
 
-def _table(about: _LevelSection, figures: Sequence[Figure]) -> PageTable:
+def _table(about: _LevelSection, figures: Sequence[Figure]) -> Table:
     """Return a table of the figures of a level, one column per statistic."""
     statistics = [(about.level, key) for key in LEVELS[about.level]]
     # All figures of a row are based on the same items, so any of them gives the counts.
     places = {(figure.metric, figure.human): figure for figure in figures}
-    more = {about.counted: {key: measure_cell(figure.n) for key, figure in places.items()}}
+    more = {about.counted: {key: figure.n for key, figure in places.items()}}
     if any(figure.missing for figure in figures):
-        more["missing"] = {key: measure_cell(figure.missing) for key, figure in places.items()}
+        more |= {"missing": {key: figure.missing for key, figure in places.items()}}
     return figure_table(about.label, figures, statistics, more, about.human)

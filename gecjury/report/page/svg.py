@@ -1,8 +1,8 @@
 """Plots as SVG: values with intervals, and scatter plots with named points.
 
-They are written with the standard library. matplotlib is an optional dependency, which pages must
-not need, and its SVG sets colours in `style` attributes, which the page's policy forbids. These
-plots use classes to follow the page's light or dark colours.
+They are written with the standard library: a page needs no further package, its policy forbids
+`style` attributes, and by classes the plots follow its light or dark colours. Nothing is shown by
+colour alone: each family also has its own shape.
 """
 
 from __future__ import annotations
@@ -277,22 +277,32 @@ def intervals(
     parts += _named_lines(lines, at, top, bottom)
     for place, (row, name, shown) in enumerate(zip(rows, names, numbers, strict=True)):
         y = top + step * (place + 0.5)
-        drawn = [_text(left - 8, y + 4, name, 11, "end")]
         words = f"{row.metric}: {label} {shown}"
-        bounded = math.isfinite(row.low) and math.isfinite(row.high)
-        if bounded:
+        if _bounded(row):
             words += f" [{number(row.low)}, {number(row.high)}]"
-        if math.isfinite(row.value):
-            if bounded:
-                drawn.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
-            drawn.append(marker(row.family, at(row.value), y, 4.2))
-        drawn.append(_text(WIDTH - 4, y + 4, shown, 11, "end", "t num"))
+        drawn = [
+            _text(left - 8, y + 4, name, 11, "end"),
+            *_whisker(row, at, y),
+            _text(WIDTH - 4, y + 4, shown, 11, "end", "t num"),
+        ]
         parts.append(_told(words, drawn, (0, y - step / 2, WIDTH, y + step / 2)))
     parts.append(_text((left + right) / 2, bottom + 26, label, 10, "middle", "t mute"))
     spoken = f"{label}: " + ", ".join(
         f"{row.metric} {shown}" for row, shown in zip(rows, numbers, strict=True)
     )
     return _plot(bottom + 32, spoken, parts)
+
+
+def _bounded(row: Figure) -> bool:
+    return math.isfinite(row.low) and math.isfinite(row.high)
+
+
+def _whisker(row: Figure, at: Callable[[float], float], y: float) -> Iterator[Element]:
+    """Yield the mark of a figure's value, on the line of its interval."""
+    if math.isfinite(row.value):
+        if _bounded(row):
+            yield _line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}")
+        yield marker(row.family, at(row.value), y, 4.2)
 
 
 def _named_lines(

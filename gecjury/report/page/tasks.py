@@ -5,30 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 
 import numpy as np
 from markupsafe import Markup
 
 from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.core.runtime import __version__
-from gecjury.core.wording import bare_p, number, shortly
+from gecjury.core.wording import number, shortly
 from gecjury.metaeval.tasks.comparison import ComparedTask, TaskComparison
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
 from gecjury.report.page.svg import intervals
-from gecjury.report.page.tables import (
-    Cell,
-    PageTable,
-    family_table,
-    headings,
-    measure_cell,
-)
+from gecjury.report.page.tables import family_html, family_table, table_html
+from gecjury.report.table import Column, Table
 from gecjury.report.tables import plain
 from gecjury.report.tasks import absences, best_first, task_document, tasks_verdict
 from gecjury.report.words import VIEWS, ComparisonWords, Statement
 from gecjury.scoring.options import short_names
 from gecjury.stats.catalogue import statistic
+from gecjury.stats.figure import values_of
 
 _SHADES = 5
 _SECTIONS = {
@@ -107,61 +102,80 @@ def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
     values = np.array([[cell.value for cell in row] for row in compared.cells])
     with np.errstate(all="ignore"):
         low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+    columns = [
+        Column("metric"),
+        Column("average", heading="average", digits=3),
+        Column("tasks", heading="tasks"),
+    ]
+    for key, task in enumerate(compared.tasks):
+        benchmark, level = _named(task)
+        columns.append(Column(str(key), heading=level, marks=f"{key} shade", group=benchmark))
     rows = []
     for place in best_first(compared):
         average = compared.averages[place]
-        cells = [measure_cell(compared.shared[place].value), Cell(f"{average.n}", "n")]
-        for column, cell in enumerate(compared.cells[place]):
+        row: dict[str, object] = {"metric": names.get(average.metric, average.metric)}
+        row |= {"average": compared.shared[place].value, "tasks": average.n}
+        for key, cell in enumerate(compared.cells[place]):
             if cell.state != "scored":
-                cells.append(Cell("n/a" if cell.state == "not applicable" else "missing", ""))
+                row[str(key)] = "n/a" if cell.state == "not applicable" else "missing"
                 continue
-            spread = float(high[column] - low[column])
-            share = (cell.value - low[column]) / spread if spread > 0 else 1.0
+            spread = float(high[key] - low[key])
+            share = (cell.value - low[key]) / spread if spread > 0 else 1.0
             shade = math.ceil(share * _SHADES)
-            cells.append(Cell(number(cell.value, 2), f"hi{shade}" if shade else ""))
-        rows.append((names.get(average.metric, average.metric), cells))
-    named = [_named(task) for task in compared.tasks]
-    head = headings(["metric"], ["average", "tasks", *(level for _, level in named)])
-    groups = [("", 3), *((name, len([*part])) for name, part in groupby(n for n, _ in named))]
-    table = PageTable("Metrics by task", "heat", head, rows, groups=groups)
+            row[str(key)] = number(cell.value, 2)
+            row[f"{key} shade"] = f"hi{shade}" if shade else ""
+        rows.append(row)
     note = (
         "A cell is the statistic of the task; it is darker if it is closer to that of the best "
         "metric. The average is over the tasks that every metric has."
     )
-    weights = [
-        (
-            names[task.name],
-            [
-                Cell(statistic(task.statistic, task.level).words or task.statistic, ""),
-                measure_cell(task.weight),
-                Cell(", ".join(map(_called, compared.groups[task.group])), ""),
-            ],
-        )
+    listed = [
+        ("", table_html(Table(columns, rows, "Metrics by task"), "heat")),
+        ("Tasks", table_html(_task_table(compared, names), "metrics")),
+    ]
+    return render("tabled", note=note, terms={}, listed=listed, folded="")
+
+
+def _task_table(compared: TaskComparison, names: dict[str, str]) -> Table:
+    """Return what each task measures, its weight and its group."""
+    columns = [
+        Column("task", heading="task"),
+        Column("statistic", heading="statistic"),
+        Column("weight", heading="weight", digits=3),
+        Column("group", heading="group"),
+    ]
+    rows = [
+        {
+            "task": names[task.name],
+            "statistic": statistic(task.statistic, task.level).words or task.statistic,
+            "weight": task.weight,
+            "group": ", ".join(map(_called, compared.groups[task.group])),
+        }
         for task in compared.tasks
     ]
-    head = [("task", ""), ("statistic", ""), ("weight", "n"), ("group", "")]
-    listed = [table, PageTable("Tasks", "metrics", head, weights, heading="Tasks")]
-    return render("tabled", note=note, terms={}, listed=listed, folded="")
+    return Table(columns, rows, "Tasks")
 
 
 def _tests(compared: TaskComparison, names: dict[str, str]) -> Markup | None:
     if not compared.tests:
         return None
+    columns = [
+        Column("metric"),
+        Column("other", heading="other"),
+        Column("difference", heading="difference", digits=3, interval="interval"),
+        Column("p", heading="p"),
+        Column("p_holm", heading="p (Holm)"),
+        Column("tasks", heading="tasks"),
+    ]
     rows = [
-        (
-            names.get(test.first, test.first),
-            [
-                Cell(names.get(test.second, test.second), ""),
-                measure_cell(test.difference, test.ci95),
-                replace(measure_cell(test.p), text=bare_p(test.p)),
-                replace(measure_cell(test.adjusted), text=bare_p(test.adjusted)),
-                measure_cell(test.tasks),
-            ],
-        )
+        {
+            "metric": names.get(test.first, test.first),
+            "other": names.get(test.second, test.second),
+            **values_of(test, "difference", "ci95=interval", "p", "adjusted=p_holm", "tasks"),
+        }
         for test in compared.tests
     ]
-    head = headings(["metric", "other"], ["difference", "p", "p (Holm)", "tasks"])
-    listed = [PageTable("Differences", "sortable metrics", head, rows)]
+    listed = [("", table_html(Table(columns, rows, "Differences"), "sortable metrics"))]
     note = "Each pair is tested over the tasks that both metrics have."
     return render("tabled", note=note, terms={}, listed=listed, folded="")
 
@@ -172,7 +186,7 @@ def _benchmarks(compared: TaskComparison) -> Markup:
         answer, listed = ComparisonWords(comparison), []
         for view in answer.views:
             heading = VIEWS[view].capitalize() if len(answer.views) > 1 else ""
-            listed.append(replace(family_table(answer, view), heading=heading))
+            listed.append((heading, family_html(family_table(answer, view))))
         # A sentence begins with what it is about.
         cut = (sentence.partition(": ") for sentence in answer.verdict)
         items = [Statement(topic if text else "", text or topic) for topic, _, text in cut]

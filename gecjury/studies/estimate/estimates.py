@@ -71,7 +71,7 @@ class Estimated:
         """Return the numbers of the estimate by a metric."""
         bounded = {"estimate": self.powered, "labels_alone": self.alone}
         if self.metric_alone is not None:
-            bounded["metric_alone"] = self.metric_alone
+            bounded |= {"metric_alone": self.metric_alone}
         values = {
             **{key: one.value for key, one in bounded.items()},
             "error": self.powered.error,
@@ -88,13 +88,13 @@ class Estimated:
             n=self.labelled,
         )
 
-    def row(self, metric: str, family: str) -> dict[str, Any]:
+    def row(self, metric: str, family: str) -> dict[str, object]:
         """Return the record of the estimate for tables and JSON."""
         names = {f"{key}_ci95": f"{key}_interval" for key in ("labels_alone", "metric_alone")}
-        names["estimate_ci95"] = "interval"
-        pair: dict[str, Any] = {}
+        names |= {"estimate_ci95": "interval"}
+        pair: dict[str, object] = {}
         if len(self.names) == 2:
-            names["system"] = ""
+            names |= {"system": ""}
             first, second = self.names
             pair = {"first": first, "second": second, "neighbours": self.neighbours}
         (row,) = records(self.figures(metric, family), names=names)

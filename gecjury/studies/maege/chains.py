@@ -135,9 +135,8 @@ def annotated(blocks: Sequence[M2Sentence]) -> Annotated:
             f"none of the {len(blocks)} sentences was changed by each of the {width} annotators: "
             "chains need sentences that all of them corrected; give fewer M2 files"
         )
-    if left["unchanged"]:
-        left["sentences that nobody changed"] = left["unchanged"]
-    del left["unchanged"]
+    if unchanged := left.pop("unchanged", 0):
+        left["sentences that nobody changed"] = unchanged
     return Annotated(tuple(sources), tuple(rows), tuple(edits), dict(left))
 
 

@@ -125,7 +125,7 @@ def agreement(sums: Sequence[FloatArray], weights: FloatArray, **about: str) -> 
     values = dict(zip(_MEASURES, _measures(totals).mean(axis=0).tolist(), strict=True))
     bounds = [figure_interval(column)[0] for column in drawn.T]
     values |= {"pairs": pairs, "tied": tied, "tied_share": tied / pairs if pairs else np.nan}
-    values["unscored_pairs"] = missing
+    values |= {"unscored_pairs": missing}
     intervals = dict(zip(_MEASURES, bounds, strict=True))
     return figures_about(values, intervals, level="maege", **about)
 

@@ -76,12 +76,28 @@ def read_annotated(
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.tokens import in_language
 
-    merged: list[M2Sentence] = []
-    base = 0
     # All names are checked before any file is read, so that a misspelt one costs no time.
     for name in names:
         if name not in CORPORA and not Path(name).exists():
             known_name("corpus (and no file)", name, CORPORA)
+    merged = _merged(names, runtime)
+    # The M2 of a corpus known by name has tokens of its language; files are assumed to be English.
+    codes = {_LANGUAGES[name] for name in names if name in _LANGUAGES}
+    if language is None:
+        language = language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
+    sources = tuple(block.source for block in merged)
+    texts = Corpus(sources, {}, gold=tuple(merged), language=language)
+    return texts if language.fold == "none" else in_language(texts, language)
+
+
+def _merged(names: Sequence[str], runtime: Runtime) -> list[M2Sentence]:
+    """Return the sentences with the annotations of all files, whose annotators are renumbered.
+
+    Raises:
+        InputError: a file contains other sentences than the first.
+    """
+    merged: list[M2Sentence] = []
+    base = 0
     for name in names:
         blocks = _known(name, runtime) if name in CORPORA else read_m2(name, overlaps="keep")
         if merged and [b.source.split() for b in blocks] != [b.source.split() for b in merged]:
@@ -95,13 +111,7 @@ def read_annotated(
             more = (replace(a, annotator=a.annotator + base) for a in block.annotations)
             merged[row] = M2Sentence(merged[row].source, (*merged[row].annotations, *more))
         base += count_annotators(blocks)
-    # The M2 of a corpus known by name has tokens of its language; files are assumed to be English.
-    codes = {_LANGUAGES[name] for name in names if name in _LANGUAGES}
-    if language is None:
-        language = language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
-    sources = tuple(block.source for block in merged)
-    texts = Corpus(sources, {}, gold=tuple(merged), language=language)
-    return texts if language.fold == "none" else in_language(texts, language)
+    return merged
 
 
 def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
@@ -188,7 +188,7 @@ class Maege(MadeUp["Cells"]):
             numbers=tuple(figures),
         )
 
-    def _facts(self, work: Work, pool: TextPool) -> dict[str, Any]:
+    def _facts(self, work: Work, pool: TextPool) -> dict[str, object]:
         """Return what was drawn and how."""
         chains = pool.draws[0].chains
         return {

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.refless.training.recipe import DetectorRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
-from gecjury.studies.making.training import BASE, Training, TrainingEffort, recipes_text
+from gecjury.studies.making.training import (
+    BASE,
+    CommonFields,
+    Training,
+    TrainingEffort,
+    recipes_text,
+)
 
 if TYPE_CHECKING:
     from gecjury.refless.training.detection import DetectorJob
@@ -40,7 +46,7 @@ examples:
 {recipes_text(PRESETS)}"""
     recipe: Literal["base"] | None = None
 
-    def job(self, material: Material, common: Mapping[str, Any]) -> DetectorJob:
+    def job(self, material: Material, common: CommonFields) -> DetectorJob:
         """Read labelled text."""
         from gecjury.corpus.languages.language import language_of
         from gecjury.refless.training.detection import DetectorJob
@@ -65,7 +71,8 @@ examples:
 
         settings = job.recipe.settings
         text = with_dev(job.text, settings.seed)
-        parts = [{"part": part, "sentences": len(rows)} for part, rows in vars(text).items()]
+        sizes = (("train", len(text.train)), ("dev", len(text.dev)))
+        parts = [{"part": part, "sentences": size} for part, size in sizes]
         learnt, read = settings.epochs * len(text.train), settings.epochs * len(text.dev)
         return TrainingEffort(parts, [sentence.text for sentence in text.train], learnt, read)
 

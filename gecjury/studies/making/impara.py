@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.settings import option
 from gecjury.refless.training.recipe import RankerRecipe
@@ -13,6 +13,7 @@ from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import (
     BASE,
+    CommonFields,
     Training,
     TrainingEffort,
     detection_effort,
@@ -68,7 +69,7 @@ examples:
         super().check(work)
         refuse_without_detector(self.recipe, self.detector, self.detection)
 
-    def job(self, material: Material, common: Mapping[str, Any]) -> RankerJob:
+    def job(self, material: Material, common: CommonFields) -> RankerJob:
         """Read parallel text, and the text for error detection."""
         from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
         from gecjury.refless.training.impara import RankerJob
@@ -96,7 +97,8 @@ examples:
         """Return what the ranker reads: two sentences of each pair."""
         from gecjury.refless.training.impara import split_corrections
 
-        wanted = {"train": self.pairs, "dev": self.pairs // 8, "test": self.pairs // 8}
+        eighth = self.pairs // 8
+        wanted = {"train": self.pairs, "dev": eighth, "test": eighth}
         split = split_corrections(job.corrections, job.recipe.settings.seed)
         parts = [
             {"part": part, "corrections": len(split[part]), "pairs": pairs}
@@ -104,9 +106,9 @@ examples:
         ]
         learnt, read = detection_effort(job.detection)
         epochs = job.recipe.settings.epochs
-        learnt += 2 * epochs * wanted["train"]
+        learnt += 2 * epochs * self.pairs
         # Pairs are chosen by the vectors of their sentences.
-        read += 2 * (epochs * wanted["dev"] + wanted["test"] + sum(wanted.values()))
+        read += 2 * ((epochs + 1) * eighth + sum(wanted.values()))
         return TrainingEffort(parts, [c.source for c in job.corrections], learnt, read)
 
     def train(self, job: RankerJob) -> Result:

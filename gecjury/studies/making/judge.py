@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.settings import option
 from gecjury.refless.training.recipe import JudgeRecipe
 from gecjury.report.result import Result, Table
+from gecjury.stats.figure import values_of
 from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import (
+    PARTS,
+    CommonFields,
     RatedTraining,
     TrainingEffort,
     figure_columns,
@@ -63,7 +67,7 @@ examples:
     partial: tuple[str, ...] = option((), metavar="FILE", several=True, empty=True)
     recipe: Literal["small"] | None = None
 
-    def job(self, material: Material, common: Mapping[str, Any]) -> JudgeJob:
+    def job(self, material: Material, common: CommonFields) -> JudgeJob:
         """Read human or another judge's verdicts, and put the questions about them."""
         import numpy as np
 
@@ -136,18 +140,19 @@ examples:
 
         After a first step about partly corrected sentences, the dev part is read once more.
         """
-        part_of = {row: part for part, rows in vars(job.split).items() for row in rows.tolist()}
-        sizes = dict.fromkeys(vars(job.split), 0)
-        for lesson in job.lessons:
-            sizes[part_of[lesson.rows[0]]] += 1
+        rows_of = values_of(job.split, *PARTS)
+        part_of = {row: part for part, rows in rows_of.items() for row in rows.tolist()}
+        counts = Counter(part_of[lesson.rows[0]] for lesson in job.lessons)
+        train, dev, test = (counts[part] for part in PARTS)
         epochs = job.recipe.settings.epochs
         ranking = len(job.ranking)
-        read = (epochs + 1 + bool(ranking)) * sizes["dev"] + 2 * sizes["test"]
+        read = (epochs + 1 + bool(ranking)) * dev + 2 * test
         asked = (*job.ranking, *job.lessons)
         texts = [" ".join(m["content"] for m in lesson.messages) for lesson in asked]
-        steps = {"ranking": ranking, **sizes} if ranking else sizes
-        parts = [{"part": part, "questions": size} for part, size in steps.items()]
-        return TrainingEffort(parts, texts, ranking + epochs * sizes["train"], read, "next-word")
+        steps = [("ranking", ranking)] * bool(ranking)
+        steps += zip(PARTS, (train, dev, test), strict=True)
+        parts = [{"part": part, "questions": size} for part, size in steps]
+        return TrainingEffort(parts, texts, ranking + epochs * train, read, "next-word")
 
     def train(self, job: JudgeJob) -> Result:
         """Train; the table has the correlations before and after the training."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
 from gecjury.models.checkpoints import EMBEDDED, EMBEDDED_SOME
 from gecjury.refless.training.recipe import Recipe
 from gecjury.report.result import Result, Table
+from gecjury.stats.figure import values_of
 from gecjury.studies.inputs import Inputs
 from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import (
     BASE,
+    PARTS,
+    CommonFields,
     RatedTraining,
     TrainingEffort,
     detection_effort,
@@ -106,7 +109,7 @@ examples:
         if len(work.data.names) > 1:
             raise OptionError("train some accepts one set of ratings; join the files first")
 
-    def job(self, material: Material, common: Mapping[str, Any]) -> JobSettings:
+    def job(self, material: Material, common: CommonFields) -> JobSettings:
         """Read ratings, and the text for error detection."""
         from gecjury.refless.data.rated_sets import SET_LANGUAGES
         from gecjury.refless.training.job import JobSettings
@@ -146,22 +149,23 @@ examples:
         """Return what the models read: the texts, and for meaning or quality their sources."""
         from gecjury.refless.data.annotations import PAIRED
 
-        sizes = {part: len(rows) for part, rows in vars(job.split).items()}
+        split = job.split
         learnt, read = detection_effort(job.detection)
         if job.recipe.tuned:
             sides = [aspect in PAIRED for aspect in job.data.aspects]
             inputs = len(set(sides)) if job.recipe.shared else len(sides)
             epochs = job.recipe.settings.epochs
-            learnt += inputs * epochs * sizes["train"]
-            read += inputs * (epochs * sizes["dev"] + sizes["test"])
+            learnt += inputs * epochs * len(split.train)
+            read += inputs * (epochs * len(split.dev) + len(split.test))
         if job.recipe.kernel:
             # Every text is read once by the encoder, and by the one that a detector has changed.
             encoders = 1 + bool(job.recipe.detector or job.detection)
             read += encoders * len({*job.data.sources, *job.data.outputs})
-        parts = [{"part": part, "rows": size} for part, size in sizes.items()]
-        for part, rows in zip(parts, vars(job.split).values(), strict=True):
-            counts = Counter(job.data.groups()[rows].tolist()).values()
-            part["pairs"] = sum(count * (count - 1) // 2 for count in counts)
+        groups, parts = job.data.groups(), []
+        for part, rows in values_of(split, *PARTS).items():
+            counts = Counter(groups[rows].tolist()).values()
+            pairs = sum(count * (count - 1) // 2 for count in counts)
+            parts.append({"part": part, "rows": len(rows), "pairs": pairs})
         return TrainingEffort(parts, job.data.outputs, learnt, read)
 
     def train(self, job: JobSettings) -> Result:

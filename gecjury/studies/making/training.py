@@ -1,30 +1,31 @@
-"""Common parts of the trainings of models: data, recipe, figure, result and time."""
+"""Common parts of the trainings of models: data, recipe, result and time."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, cast
 
 from gecjury.benchmarks.table import benchmark_info, looks_like_path
-from gecjury.core.errors import OptionError, OutputError, nearest
+from gecjury.core.errors import OptionError, nearest
 from gecjury.core.settings import option, options_of, settings_from
-from gecjury.core.textfiles import read_json
 from gecjury.core.wording import duration, listed, number
 from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
+from gecjury.report.keys import keyed
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
-from gecjury.stats.figure import figures_about, records
+from gecjury.stats.figure import Figure, figures_about, records
 from gecjury.studies.inputs import Need
 from gecjury.studies.making.data import Material
 from gecjury.studies.study import Output, Study, Work
 
 if TYPE_CHECKING:
+    from gecjury.core.runtime import Runtime
     from gecjury.corpus.languages.language import Language
     from gecjury.models.networks import NetworkKind
     from gecjury.refless.data.annotations import Annotations
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 register(Statistic("training.accuracy", "in the right order", better="higher", range=(0, 1)))
 
 R = TypeVar("R", bound=BaseRecipe)
+
+PARTS = ("train", "dev", "test")
+"""The parts of the data of a training."""
 
 BASE = "sentence-transformers/all-mpnet-base-v2"
 """The encoder of the recipes `kernel` and `base`."""
@@ -60,11 +64,19 @@ class TrainingEffort:
         kind: kind of the network.
     """
 
-    parts: Sequence[Mapping[str, Any]]
+    parts: Sequence[Mapping[str, object]]
     texts: Sequence[str]
     learnt: int
     read: int
     kind: NetworkKind = "sentences"
+
+
+class CommonFields(TypedDict):
+    """The fields of every job besides its data, its recipe and their origin."""
+
+    folder: Path
+    runtime: Runtime
+    recipe_name: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +85,6 @@ class Training(Study):
 
     Attributes:
         leakage: benchmarks in which training sentences are looked for; none for no check.
-        figure: draw losses and dev scores, updated after each epoch: .png, .pdf or .svg.
         dry_run: read and split the data, and say how long the training takes; write nothing.
     """
 
@@ -82,11 +93,6 @@ class Training(Study):
     keeps: ClassVar[Output | None] = Output("folder for the trained model", "PATH", required=True)
     logs: ClassVar[bool] = True
     leakage: tuple[str, ...] = option(("seeda",), metavar="NAME", several=True, heading="data")
-    figure: str | None = option(
-        None,
-        metavar="FILE",
-        needs={"kernel": ("fine_tune", "detection"), "encoder features": ()},
-    )
     dry_run: bool = False
 
     @property
@@ -101,12 +107,8 @@ class Training(Study):
         return () if "none" in self.leakage else self.leakage
 
     @abstractmethod
-    def job(self, material: Material, common: Mapping[str, Any]) -> TrainingJob:
-        """Read the data.
-
-        Args:
-            common: the fields of every job besides its data, its recipe and their origin.
-        """
+    def job(self, material: Material, common: CommonFields) -> TrainingJob:
+        """Read the data."""
 
     @abstractmethod
     def train(self, job: Any) -> Result:
@@ -117,7 +119,7 @@ class Training(Study):
         """Return what the training reads."""
 
     def check(self, work: Work) -> None:
-        """Refuse an output that is a file, misspelt names, and a figure that cannot be drawn."""
+        """Refuse an output that is a file, and misspelt names."""
         if Path(cast(str, work.folder)).is_file():
             raise OptionError(f"{work.folder} is a file; -o names a folder for the model")
         for name in (getattr(self, "encoder", ""), getattr(self, "detector", "")):
@@ -126,10 +128,6 @@ class Training(Study):
         for benchmark in self.checked:
             if not looks_like_path(benchmark):
                 benchmark_info(benchmark)
-        if self.figure is not None:
-            from gecjury.report.figures import check_figure
-
-            check_figure(self.figure)
 
     def rehearse(self, work: Work) -> Result:
         """Read and split the data, and estimate the time from a few measured batches."""
@@ -139,14 +137,14 @@ class Training(Study):
             job = self._job(work)
             effort = self.effort(job)
             columns = [Column(key, digits=0) for key in effort.parts[0]]
-            facts: dict[str, Any] = {}
+            facts: dict[str, object] = {}
             time = "takes seconds, since it has no encoder,"
             if job.recipe.encoder != FEATURES:
                 encoder, settings = job.recipe.encoder, job.recipe.settings
                 of = (effort.texts, settings, work.runtime, effort.kind)
                 pace = measured_pace(encoder, *of, learns=effort.learnt > 0)
                 seconds = effort.learnt * pace.learning + effort.read * pace.reading
-                facts["seconds"] = seconds
+                facts = {"seconds": seconds}
                 time = (
                     f"takes about {duration(seconds)} (estimated from a few batches on this "
                     "machine), or less if it stops early,"
@@ -158,21 +156,11 @@ class Training(Study):
     def run(self, work: Work) -> Result:
         """Train, and write the model into the folder."""
         from gecjury.refless.training.trainer import is_main_process
-        from gecjury.refless.training.watching import HISTORY_FILE
-        from gecjury.report.figures import learning_curves
 
         with _explained(work.folder):
             result = self.train(self._job(work))
             # All of several processes have the same result.
-            if not is_main_process():
-                return replace(result, text="")
-            history = Path(cast(str, work.folder), HISTORY_FILE)
-            # The whole history is drawn, even if the training had already finished.
-            if self.figure is not None and history.exists():
-                learning_curves(read_json(history, "the history of a training"), self.figure)
-            elif self.figure is not None:
-                work.runtime.tell(f"no figure: {work.folder} was trained without a history")
-            return result
+            return result if is_main_process() else replace(result, text="")
 
     def recipe_as(self, kind: type[R], language: str) -> R:
         """Return the recipe alone, for texts of a language."""
@@ -195,7 +183,12 @@ class Training(Study):
         return f"{name}, but for {', '.join(changed)}" if changed else str(name)
 
     def result(
-        self, folder: Path, table: Table, facts: Mapping[str, Any], worth: Worth | None, model: str
+        self,
+        folder: Path,
+        table: Table,
+        facts: Mapping[str, object],
+        worth: Worth | None,
+        model: str,
     ) -> Result:
         """Return the result of a training, with the table of held-out pairs and its verdict.
 
@@ -212,36 +205,26 @@ class Training(Study):
         # The model's name comes last, where users look for it.
         notes.append(f"model: {folder}; score with -m {model}")
         tables = [replace(table, notes=notes)]
-        figures = [
-            figure
-            for row in worth.rows
-            for figure in figures_about(
-                {"accuracy": row.accuracy},
-                {"accuracy": (row.interval[0], row.interval[-1])},
-                level="training",
-                metric=model,
-                part=row.what,
-            )
-        ]
-        if worth.rows:
+        figures = _worth_figures(worth, model)
+        rows = [keyed("worth_row", row) for row in worth.rows]
+        if rows:
             title = f"Held-out pairs of corrections of one source, by {worth.judged}"
             columns = [Column("what"), Column("accuracy", interval="interval", place="training")]
             names = {"part": "what", "metric": "", "accuracy_ci95": "interval"}
             tables.append(Table(columns, records(figures, names=names), title))
         return Result(
             tuple(tables),
-            {**facts, "worth": asdict(worth)},
+            {**facts, "worth": {**keyed("worth", worth), "rows": rows}},
             tuple(notes),
             verdict=(f"{worth.verdict}.",),
             numbers=tuple(figures),
         )
 
     def _job(self, work: Work) -> Any:
-        common = {
+        common: CommonFields = {
             "folder": Path(cast(str, work.folder)),
             "runtime": work.runtime,
             "recipe_name": self.chosen_recipe(),
-            "drawn": None if self.figure is None else self._drawing(self.figure, work),
         }
         job = self.job(work.data, common)
         if not self.checked:
@@ -250,20 +233,6 @@ class Training(Study):
                 "that it is later tested on"
             )
         return job
-
-    @staticmethod
-    def _drawing(figure: str, work: Work) -> Callable[[Mapping[str, Any]], None]:
-        """Return a function that draws the figure during a training."""
-        from gecjury.report.figures import learning_curves
-
-        def draw(history: Mapping[str, Any]) -> None:
-            # Hours of training must not fail because of a figure; the final drawing may.
-            try:
-                learning_curves(history, figure)
-            except OutputError as error:
-                work.runtime.tell(f"warning: {error}")
-
-        return draw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,12 +279,28 @@ class RatedTraining(Training):
         return data
 
 
-def _rehearsed(parts: Sequence[Mapping[str, Any]]) -> str:
+def _worth_figures(worth: Worth, model: str) -> list[Figure]:
+    """Return the shares of held-out pairs in the right order, and their difference."""
+    return [
+        figure
+        for row in worth.rows
+        for figure in figures_about(
+            {"accuracy": row.accuracy},
+            {"accuracy": (row.interval[0], row.interval[-1])},
+            level="training",
+            metric=model,
+            part=row.what,
+        )
+    ]
+
+
+def _rehearsed(parts: Sequence[Mapping[str, object]]) -> str:
     """Return the size of each part of the data in words: `train (24 rows) and dev (8 rows)`."""
     texts = []
-    for name, *counts in (part.items() for part in parts):
+    for part in parts:
+        counts = [(key, count) for key, count in part.items() if isinstance(count, int)]
         sizes = ", ".join(f"{number(count)} {key.replace('_', ' ')}" for key, count in counts)
-        texts.append(f"{name[1]} ({sizes})")
+        texts.append(f"{part.get('part')} ({sizes})")
     return listed(texts)
 
 
@@ -327,7 +312,7 @@ def detection_origin(detection: Sequence[str], detector: str) -> dict[str, str]:
     if detection:
         origin["error detection"] = " ".join(map(shown_name, detection))
     if detector:
-        origin["detector"] = shown_name(detector)
+        origin |= {"detector": shown_name(detector)}
     return origin
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class DataNeeded:
     slope: float
     figures: tuple[Figure, ...]
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return its record for tables and JSON."""
         about = {"question": self.question, "label": self.label, "unit": self.unit}
         names = {"needed_ci95": "between", "metric": "", "part": ""}

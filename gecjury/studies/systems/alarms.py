@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.errors import InputError
 from gecjury.core.settings import option
@@ -122,7 +122,7 @@ class Alarms(SystemsStudy):
             ),
         )
 
-    def _facts(self, corpus: Corpus, counts: AlarmCounts) -> dict[str, Any]:
+    def _facts(self, corpus: Corpus, counts: AlarmCounts) -> dict[str, object]:
         return {
             "sentences": counts.words.size,
             "words": int(counts.words.sum()),

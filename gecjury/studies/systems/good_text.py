@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Any
 
 import numpy as np
 
@@ -192,7 +191,7 @@ def alarm_records(
     lines: Sequence[int],
     counted: Sequence[Sequence[Sequence[Edit]]],
     counts: AlarmCounts,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return a record of every sentence that a system changes, with its edits marked."""
     return [
         {"system": system, "line": lines[row] + 1, "marked": _marked(good, row, of_one[row])}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any
 
 import numpy as np
 
@@ -177,7 +176,7 @@ def part_table(key: str, parts: Sequence[PartialScore]) -> Table:
     Args:
         key: `type`, `rule` or `over`, the name of the parts' column.
     """
-    rows: list[dict[str, Any]] = [
+    rows: list[dict[str, object]] = [
         {"system": part.system, "metric": part.metric, key: part.name, **part.shown}
         for part in parts
     ]
@@ -199,9 +198,9 @@ def _three(row: Record) -> str:
 
 def cost_tables(parts: Sequence[PartialScore]) -> dict[str, Table]:
     """Return the error types by metric and system, the costliest first, for a page."""
-    rows: dict[str, list[dict[str, Any]]] = {}
+    rows: dict[str, list[dict[str, object]]] = {}
     for part in sorted(parts, key=lambda part: (-part.cost, part.name)):
-        row = {"type": part.name, "cost": part.cost, **part.shown}
+        row: dict[str, object] = {"type": part.name, "cost": part.cost, **part.shown}
         rows.setdefault(f"{part.metric}: {part.system}", []).append(row)
     order = dict.fromkeys(f"{part.metric}: {part.system}" for part in parts)
     keys = ("type", "cost", "precision", "recall", "f0.5", "tp", "fp", "fn")

@@ -94,7 +94,7 @@ class Ranking:
         for system in self.systems:
             yield from system.figures()
 
-    def row(self, system: System) -> dict[str, Any]:
+    def row(self, system: System) -> dict[str, object]:
         """Return the record of a system for tables and JSON."""
         names = {f"{system.numbers[0].statistic}_ci95": "ci95", "score_cluster": ""}
         (row,) = records(system.numbers, names=names)
@@ -125,7 +125,7 @@ class Ranking:
         if self.tests is not None and len(self.systems) > 1 and len(ranks) == 1:
             yield f"{self.metric}: all systems have the same score: nothing to rank"
 
-    def significance(self) -> dict[str, Any]:
+    def significance(self) -> dict[str, object]:
         """Return the p-values of all pairs for JSON."""
         assert self.tests is not None
         return {"systems": list(self.names), "p": self.tests.p, "adjusted": self.tests.adjusted}

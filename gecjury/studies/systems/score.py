@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import option
@@ -168,18 +168,18 @@ class Score(Study):
         table: ScoreTable,
         place: int,
         asked: Mapping[str, Sequence[PartialScore]],
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return the record of a system by a metric, with the further figures."""
         name = table.systems[place]
         (system,) = (system for system in one.systems if system.name == name)
         row = one.row(system)
         # A metric that only describes outputs has no best system.
         if one.tests is not None and one.lead.directed:
-            row["p_best"] = one.p_best(name)
+            row |= {"p_best": one.p_best(name)}
         if self.sentences:
-            row["sentences"] = table.sentences[place].tolist()
+            row |= {"sentences": table.sentences[place].tolist()}
         if valid := table.statistics.details.get("valid", {}).get(name):
-            row["valid"] = valid
+            row |= {"valid": valid}
         # JSON has the requested figures in the records, people see them in further tables.
         for key, parts in asked.items():
             own = (part for part in parts if (part.system, part.metric) == (name, one.metric))
@@ -187,7 +187,7 @@ class Score(Study):
                 row["macro" if key == "over" else f"by_{key}"] = numbers
         return row
 
-    def _limits(self, whole: Corpus, drawn: Corpus) -> tuple[dict[str, Any], list[str]]:
+    def _limits(self, whole: Corpus, drawn: Corpus) -> tuple[dict[str, object], list[str]]:
         """Return the lines that were scored, and a note, if sentences were drawn."""
         if len(drawn) == len(whole):
             return {}, []
@@ -213,7 +213,7 @@ class Score(Study):
             yield replace(part_table(key, parts), asked=True)
         audited = audit_tables(tables)
         if self.audit and not audited:
-            raise OptionError(_WITHOUT["audit"])
+            raise OptionError(_WITHOUT_AUDIT)
         for audit in audited:
             yield replace(audit, asked=self.audit)
         if self.worst:
@@ -245,14 +245,14 @@ class Score(Study):
         asked: dict[str, list[PartialScore]] = {}
         if self.by_type:
             level = self.by_type
-            asked["type"] = [part for table in tables for part in by_type(table, level)]
+            asked |= {"type": [part for table in tables for part in by_type(table, level)]}
         if self.by_rule:
             tokens = sum(len(source.split()) for source in corpus.sources)
             rules = self.by_rule
-            asked["rule"] = [part for table in tables for part in by_rule(table, rules, tokens)]
+            asked |= {"rule": [part for one in tables for part in by_rule(one, rules, tokens)]}
         if self.macro:
             level = self.by_type or USUAL_LEVEL
-            asked["over"] = [part for table in tables for part in macro(table, level)]
+            asked |= {"over": [part for table in tables for part in macro(table, level)]}
         # Checked after scoring, since only the statistics show which metrics count types.
         for key, parts in asked.items():
             if not parts:
@@ -264,13 +264,17 @@ _WITHOUT = {
     "type": "--by-type: none of the metrics named counts error types; errant does",
     "rule": "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
     "metric that counts rules: errant",
-    "audit": "--audit: none of the metrics named asks a model; the biases of other metrics are "
-    "measured against people's judgments, by compare",
     "over": "--macro: none of the metrics named has precision and recall; errant does",
 }
 
 
-def _audits(tables: Sequence[ScoreTable]) -> dict[str, Any]:
+_WITHOUT_AUDIT = (
+    "--audit: none of the metrics named asks a model; the biases of other metrics are measured "
+    "against people's judgments, by compare"
+)
+
+
+def _audits(tables: Sequence[ScoreTable]) -> dict[str, object]:
     """Return the audits of judges for JSON, by signature."""
     audits = {
         str(table.signature): table.statistics.details["audit"]["members"]

@@ -145,17 +145,10 @@ what to tune:
         `candidates` has one record for each, `held_out` what choosing among them was worth, and
         `elsewhere` the chosen one and the metric as named.
         """
-        from gecjury.benchmarks.benchmark import Benchmark
         from gecjury.scoring.score_files import check_writable
         from gecjury.studies.tune.trial import leak_warning
 
-        benchmark = cast(Benchmark, work.benchmark)
-        others = []
-        for one in self.test:
-            other = work.further(one) if isinstance(one, str) else one
-            if not isinstance(other, Benchmark):
-                raise OptionError(f"test: {one!r:.60}: expected a benchmark or its name")
-            others.append(other)
+        benchmark, others = cast("Benchmark", work.benchmark), list(self._tested_on(work))
         if work.folder:
             check_writable(work.folder)
             work = replace(work, runtime=replace(work.runtime, scores=Path(work.folder)))
@@ -260,6 +253,20 @@ what to tune:
                 "criterion=fluency"
             )
         return list(scorers)
+
+    def _tested_on(self, work: Work) -> Iterator[Benchmark]:
+        """Yield the other benchmarks.
+
+        Raises:
+            OptionError: something else was given.
+        """
+        from gecjury.benchmarks.benchmark import Benchmark
+
+        for one in self.test:
+            other = work.further(one) if isinstance(one, str) else one
+            if not isinstance(other, Benchmark):
+                raise OptionError(f"test: {one!r:.60}: expected a benchmark or its name")
+            yield other
 
     def _chosen(self, work: Work, benchmark: Benchmark, others: Sequence[Benchmark]) -> Result:
         """Choose among the candidates, and try the best on other benchmarks."""

@@ -78,7 +78,6 @@ COMMANDS = [
     "maege gold.m2 -m {} --seeds 1 --resamples 10",
     "estimate sample -m {} --html page.html",
     "explain source.txt mine.txt -r ref.txt -m {} --attribution remove --format json",
-    "analyse scatter sample -m {}",
     "score source.txt mine.txt -r ref.txt -m jury:equal={}+green",
 ]
 # What needs a part of a metric that a function does not have, or data that is not here.

@@ -26,10 +26,10 @@ from tests.shell import (
         (["attack", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
         (["maege", "gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
         # Options that would do nothing, or something unexpected.
-        (["analyse", "edits", "sample", "-r", "ref.txt"], "-r and --m2 are for files"),
+        (["analyse", "norms", "sample", "-r", "ref.txt"], "-r and --m2 are for files"),
         (["attack", "source.txt", "-m", "green"], "source.txt is the only input"),
         (
-            ["analyse", "edits", "source.txt", "mine.txt", "--references", "official"],
+            ["analyse", "norms", "source.txt", "mine.txt", "--references", "official"],
             "--systems and --references are for a benchmark",
         ),
         ([*SCORE, "-r", "ref.txt", "--batch-size", "0"], "--batch-size 0: expected 1 to 1000000"),

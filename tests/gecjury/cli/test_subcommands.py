@@ -79,8 +79,7 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
         ("m2 check", ("--format",), ("--output", "--annotator", "--device")),
         ("m2 retype", ("--tagger", "--workers"), ("--annotator",)),
         ("data fetch", ("--data",), ("--device", "--dry-run", "--max-cost")),
-        ("analyse edits", ("--workers",), ("--metric", "--device", "--step", "--method")),
-        ("analyse lambda", ("--step", "--device"), ("--min-count", "--max-cost")),
+        ("analyse norms", ("--min-count", "--device"), ("--seed", "--max-cost")),
         ("check", ("--m2",), ("--device", "--cache", "--data", "--batch")),
         ("judgments export", ("--cache",), ("--device", "--workers")),
     ],
@@ -104,7 +103,7 @@ def test_help_lists_only_the_options_that_the_command_reads(
             ["m2", "text", "gold.m2", "--annotator", "1"],
             "of `m2 apply` and `m2 convert`: `m2 text`",
         ),
-        (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
+        (["alarms", "sample", "--min-count=1"], "--min-count is an option of `analyse`"),
         # It must not be read as an abbreviation of --batch-size.
         (["train", "some", "x", "--batch"], "--batch is an option of `score`, `rank`"),
         (["explain", "a b", "a c", "--dry-run"], "--dry-run is an option of `score`, `rank`"),

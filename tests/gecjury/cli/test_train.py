@@ -106,23 +106,18 @@ def test_the_metric_recommended_for_one_aspect_works(
 def test_kernel_and_fine_tuning_in_one_run_with_their_curves(
     shell: Shell, tmp_path: Path, encoder: str
 ) -> None:
-    pytest.importorskip("matplotlib")
-    data, figure = ratings(tmp_path / "r.tsv", 40), tmp_path / "curves.svg"
+    data = ratings(tmp_path / "r.tsv", 40)
     argv = [
         "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder, *QUICK,
         "--kernel", "--fine-tune", "--shared", "--freeze-layers", "1", "--gradient-checkpointing",
-        "--figure", str(figure), *COLUMNS,
+        *COLUMNS,
     ]  # fmt: skip
     out, _ = shell.ended(*argv)
     rows = [line.split() for line in out.splitlines()]
     assert ["what", "part", "aspect", "r", "ρ", "rmse", "rows"] in rows
     assert sum(row[:3] == ["kernel", "alone", "test"] for row in rows) == 3
-    assert figure.exists()
-    # Models finished by an earlier run are drawn as well.
-    figure.unlink()
     out, _ = shell.ended(*argv, "--format", "json")
     assert set(json.loads(out)["shares"]) == {"grammaticality", "fluency", "meaning"}
-    assert "<!-- best epoch -->" in figure.read_text()
 
 
 SOME = ["some", "r.tsv", "-o", "out"]
@@ -144,9 +139,6 @@ SOME = ["some", "r.tsv", "-o", "out"]
         ([*SOME, "--kernel", "--bf16"], f"--bf16 {UNTRAINED}"),
         (["impara", "x", "-o", "o", "--detection", "x", "--detector", "y"], "--detector would do"),
         ([*SOME, "--freeze-layers", "-1"], "--freeze-layers -1"),
-        ([*SOME, "--recipe", "paper", "--figure", "nowhere/a.png"], "there is no folder"),
-        ([*SOME, "--recipe", "paper", "--figure", "a.txt"], "expected a file name ending"),
-        ([*SOME, "--kernel", "--figure", "a.png"], f"--figure {UNTRAINED}"),
         (["some", "nowhere.tsv", "-o", "out"], "no such file"),
         (["some", "tmuu", "-o", "out"], "ratings 'tmuu': neither a set (did you mean tmu-gfm?)"),
         ([*SOME, "--epochs", "0", *COLUMNS], "expected 1 to 1000000"),
@@ -259,9 +251,9 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
     out, err = shell.ended(
         "train", "detector", str(tmp_path / "xx_train.tsv"), "-o", detector, "--encoder",
         encoder, *QUICK, "--format", "json", "--freeze-layers", "1",
-        "--figure", str(tmp_path / "detector.svg"),
     )  # fmt: skip
-    assert "<!-- best epoch -->" in (tmp_path / "detector.svg").read_text()
+    history = json.loads((tmp_path / "detector" / "history.json").read_text())
+    assert all(curves["best"] for curves in history["models"].values())
     (row,) = json.loads(out)["rows"]
     assert set(row) == {"part", "f0.5", "precision", "recall", "ap", "tokens"}
     assert "left out" not in err  # --leakage none

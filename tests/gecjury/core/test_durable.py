@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gecjury.core.caches import VectorCache
-from gecjury.core.durable import GrowingFile, append, full_disk, lock, whole_file
+from gecjury.core.durable import GrowingFile, append, check_place, full_disk, lock, whole_file
 from gecjury.core.errors import OutputError
 
 Grow = Callable[[Path], GrowingFile]
@@ -172,3 +172,14 @@ def test_a_separate_lock_file_can_be_used(tmp_path: Path) -> None:
         assert held is not None
         held.close()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.lock"]
+
+
+def test_the_place_of_a_file_is_checked(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.txt"
+    kept.write_text("old")
+    check_place(kept)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("kept.txt", "old")]
+    with pytest.raises(OutputError, match=r"there is no folder .*; create it first"):
+        check_place(tmp_path / "nowhere" / "a.txt")
+    with pytest.raises(OutputError, match="this is a folder"):
+        check_place(tmp_path)

@@ -250,7 +250,7 @@ def test_an_audit_includes_the_agreement_with_people() -> None:
         study, [table, replace(plain, statistics=plain.statistics)], results, {}
     )
     found = audit.humans["edit"]
-    assert found["accuracy"] == pytest.approx(2.5 / 3)
-    assert found["with_invalid"] == pytest.approx(0.5)
-    assert np.isnan(found["ceiling"])
+    assert found.accuracy == pytest.approx(2.5 / 3)
+    assert found.with_invalid == pytest.approx(0.5)
+    assert np.isnan(found.ceiling)
     assert audit.panel == {"ordinal": 0.4}

@@ -15,9 +15,7 @@ from gecjury.studies import STUDIES, study_of
 from tests.shell import GOLD, Shell
 
 REASONS = {
-    "analyse map": "positions in a plane are not numbers about something",
-    "analyse norms": "needs a network for its vectors; see test_edit_vectors.py",
-    "analyse lambda": "needs a network for its vectors; see test_analyses.py",
+    "analyse norms": "needs a network for its vectors; see test_norms.py",
     "train some": "the numbers of a training are those of its held-out pairs, if it has any",
     "train impara": "the numbers of a training are those of its held-out pairs, if it has any",
     "train detector": "a start for other trainings; its numbers are in the model's card",
@@ -45,8 +43,6 @@ RUNS: Mapping[str, tuple[Any, tuple[str, ...], Mapping[str, Any]]] = {
     "power": ("sample", ("green",), {"resamples": 20, "what": ("scores",)}),
     "maege": ("gold.m2", ("green",), {"references": "all", "seeds": 1, "by_type": True}),
     "attack": (texts(2), ("green",), {"resamples": 20, "attack": ("swap",)}),
-    "analyse edits": (texts(2), (), {}),
-    "analyse scatter": ("sample", ("green",), {}),
     "demo": ("sample", ("green",), {"resamples": 20, "level": "sentence"}),
     "tune": ("sample", ("green:beta=1:2:0.5",), {}),
     "estimate": ("sample", ("changes",), {}),
@@ -61,7 +57,7 @@ def test_every_study_is_run_or_has_a_reason() -> None:
 
 @pytest.mark.parametrize("command", RUNS)
 def test_the_numbers_of_every_study_are_figures(shell: Shell, command: str) -> None:
-    if command in ("alarms", "analyse edits"):
+    if command == "alarms":
         pytest.importorskip("spacy")
     data, metrics, options = RUNS[command]
     shell.write("gold.m2", 10 * GOLD)

@@ -122,9 +122,9 @@ def test_a_study_needs_two_benchmarks(tmp_path: Path) -> None:
 def test_the_example_is_a_study() -> None:
     example = Path(__file__).parents[3] / "docs" / "examples" / "study-english.toml"
     record = read_study(str(example))
-    assert record["settings"] == {"statistic": "spa", "limit": 200}
-    assert len(record["benchmarks"]) == 5
-    assert sum(record["weights"].values()) == pytest.approx(1, abs=1e-9)
+    assert record.settings == {"statistic": "spa", "limit": 200}
+    assert len(record.benchmarks) == 5
+    assert sum((record.weights or {}).values()) == pytest.approx(1, abs=1e-9)
 
 
 def test_a_judge_without_verdicts_is_reported(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -44,12 +44,12 @@ class EditChange:
     move: Move
     right: bool | None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return its record for JSON."""
         return values_of(self, "line", "edit", "type", "move", "right")
 
 
-def totals(changes: Sequence[EditChange]) -> list[dict[str, Any]]:
+def totals(changes: Sequence[EditChange]) -> list[dict[str, object]]:
     """Return one record per move: the number of edits, and how many of them are right.
 
     Args:
@@ -63,7 +63,7 @@ def totals(changes: Sequence[EditChange]) -> list[dict[str, Any]]:
     return rows
 
 
-def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, Any]]:
+def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, object]]:
     """Return the edits that came most often, then those that went most often.
 
     Edits with the same words and type are counted together.
@@ -72,7 +72,7 @@ def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, A
         changes: from `edit_changes`.
         count: number of edits for each of the two.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for move in ("came", "went"):
         alike: dict[tuple[str, str], list[bool | None]] = {}
         for one in changes:
@@ -86,7 +86,7 @@ def most_frequent(changes: Sequence[EditChange], count: int) -> list[dict[str, A
     return rows
 
 
-def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
+def _counted(right: Sequence[bool | None]) -> dict[str, object]:
     """Return how many edits there are, and how many are right and wrong, if that is known."""
     good = None if None in right else sum(map(bool, right))
     bad = None if good is None else len(right) - good
@@ -163,10 +163,25 @@ class MovedSentence:
     old_marked: str
     new_marked: str
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return its record for JSON."""
         sides = ("old", "new", "source", "old_marked", "new_marked")
         return values_of(self, "metric", "line", "effect", *sides)
+
+
+def _most_changed(table: ScoreTable, corpus: Corpus) -> list[int]:
+    """Return the sentences that two systems correct differently, the most changed scores first."""
+    old, new = corpus.systems.values()
+    # Sentences that both correct in the same way do not affect the difference of any metric.
+    apart = [
+        row
+        for row, (a, b) in enumerate(zip(old.lines, new.lines, strict=True))
+        if a.split() != b.split()
+    ]
+    change = np.nan_to_num(np.abs(table.sentences[1] - table.sentences[0]))
+    sizes = [len(text.split()) for text in corpus.sources]
+    # Large changes are most likely to matter, and trying every line would take long.
+    return sorted(apart, key=lambda row: (-change[row], -sizes[row]))
 
 
 def moved_sentences(
@@ -182,19 +197,8 @@ def moved_sentences(
         count: number of sentences in each direction; fewer if fewer have an effect.
     """
     old, new = corpus.systems.values()
-    language = corpus.language
-    # Sentences that both correct in the same way do not affect the difference of any metric.
-    apart = [
-        row
-        for row, (a, b) in enumerate(zip(old.lines, new.lines, strict=True))
-        if a.split() != b.split()
-    ]
-    scores = table.sentences
-    change = np.nan_to_num(np.abs(scores[1] - scores[0]))
-    sizes = [len(text.split()) for text in corpus.sources]
-    # Large changes are most likely to matter, and trying every line would take long.
-    apart.sort(key=lambda row: (-change[row], -sizes[row]))
-    tried = apart[: max(_CANDIDATES, 5 * count)]
+    language, scores = corpus.language, table.sentences
+    tried = _most_changed(table, corpus)[: max(_CANDIDATES, 5 * count)]
     whole = table.by_system.score[1] - table.by_system.score[0]
     effects = np.full(len(tried), whole)
     if len(corpus) > 1:

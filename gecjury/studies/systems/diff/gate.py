@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from gecjury.core.errors import OptionError
-from gecjury.report.result import Record
 from gecjury.scoring.conditions import Condition, parse_condition
+from gecjury.stats.figure import values_of
 from gecjury.studies.study import Work
 from gecjury.studies.systems.diff.paired import RATES, Paired
 
@@ -55,32 +55,50 @@ def check_gate(gate: Gate, names: Sequence[str]) -> None:
         part.check(names, "figure")
 
 
-def judge_gate(gate: Gate, figures: Mapping[str, float]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class GateVerdict:
+    """What a gate says about figures.
+
+    Attributes:
+        tripped: the conditions that are true.
+        values: the value of every figure named; NaN where it is not defined.
+    """
+
+    tripped: Gate
+    values: Mapping[str, float]
+
+    @property
+    def missing(self) -> list[str]:
+        """The figures that are not defined."""
+        return [name for name, value in self.values.items() if math.isnan(value)]
+
+    @property
+    def passed(self) -> bool:
+        """True if all figures are defined and no condition is true."""
+        return not self.tripped and not self.missing
+
+    def values_in(self, condition: Condition) -> dict[str, float]:
+        """Return the values of the figures that a condition names."""
+        return {name: self.values[name] for name in condition.names}
+
+    def record(self) -> dict[str, object]:
+        """Return the verdict for JSON."""
+        tripped = [
+            {"condition": part.text, "values": self.values_in(part)} for part in self.tripped
+        ]
+        return {"passed": self.passed, "tripped": tripped, **values_of(self, "missing", "values")}
+
+
+def judge_gate(gate: Gate, figures: Mapping[str, float]) -> GateVerdict:
     """Return which conditions are true.
 
     Args:
         figures: by name; NaN where one is not defined.
-
-    Returns:
-        Whether the gate is `passed`: all named figures are defined and no condition is true; the
-        conditions that are true as `tripped`, with the values of their figures; the names of
-        figures that are `missing`; and the `values` of every figure named.
     """
     names = dict.fromkeys(name for part in gate for name in part.names)
     values = {name: float(figures[name]) for name in names}
     columns = {name: np.array([value]) for name, value in values.items()}
-    tripped = [
-        {"condition": part.text, "values": {name: values[name] for name in part.names}}
-        for part in gate
-        if part.holds(columns)[0]
-    ]
-    missing = [name for name, value in values.items() if math.isnan(value)]
-    return {
-        "passed": not tripped and not missing,
-        "tripped": tripped,
-        "missing": missing,
-        "values": values,
-    }
+    return GateVerdict(tuple(part for part in gate if part.holds(columns)[0]), values)
 
 
 def metric_names(work: Work) -> dict[str, str]:
@@ -125,20 +143,20 @@ def figures_of(differences: Mapping[str, Paired], names: Mapping[str, str]) -> d
     return figures
 
 
-def outcome(gate: Record, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+def outcome(gate: GateVerdict, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
     """Return the exit status of the gate, and messages about the figures.
 
     Args:
         gate: from `judge_gate`.
         unscored: what else is missing.
     """
-    said = [f"gate: {o['condition']} holds: {_values(o['values'])}" for o in gate["tripped"]]
-    missing = [*unscored, *(f"{name} is not defined" for name in gate["missing"])]
+    said = [f"gate: {part.text} holds: {_values(gate.values_in(part))}" for part in gate.tripped]
+    missing = [*unscored, *(f"{name} is not defined" for name in gate.missing)]
     if missing:
         return 2, (*said, f"gate: cannot be judged: missing: {'; '.join(missing)}")
     if said:
         return TRIPPED, tuple(said)
-    return 0, (f"gate: passed: {_values(gate['values'])}",)
+    return 0, (f"gate: passed: {_values(gate.values)}",)
 
 
 def _values(values: Mapping[str, float]) -> str:

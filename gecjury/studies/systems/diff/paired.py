@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,7 @@ class Paired:
         values = {"difference": self.difference, "p": self.p}
         yield from about(values, {"difference": self.interval}, system=f"{new} − {old}")
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return the figure as a plain record."""
         values = values_of(self, "old", "new", "difference", "p", "sentences")
         return {**values, "ci95": list(self.interval)}

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.errors import IncompleteError, InputError, OptionError
 from gecjury.core.settings import option
@@ -183,7 +183,7 @@ class Diff(SystemsStudy):
             ],
         )
 
-    def _judged(self, outputs: ComparedOutputs) -> tuple[int, tuple[str, ...], dict[str, Any]]:
+    def _judged(self, outputs: ComparedOutputs) -> tuple[int, tuple[str, ...], dict[str, object]]:
         """Return the exit status, and what the gate says: to people, and to programs."""
         from gecjury.studies.systems.diff import gate
 
@@ -197,9 +197,9 @@ class Diff(SystemsStudy):
             return int(bool(unscored)), (), {}
         figures = gate.figures_of(outputs.numbers, gate.metric_names(outputs.work))
         verdict = gate.judge_gate(conditions, figures)
-        return *gate.outcome(verdict, unscored), {"gate": verdict}
+        return *gate.outcome(verdict, unscored), {"gate": verdict.record()}
 
-    def _facts(self, outputs: ComparedOutputs) -> dict[str, Any]:
+    def _facts(self, outputs: ComparedOutputs) -> dict[str, object]:
         from gecjury.studies.systems.diff.edited import totals
 
         old, new = outputs.work.corpus.names

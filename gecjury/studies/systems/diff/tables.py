@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isnan, nan
@@ -45,7 +45,7 @@ class TypeDifference(NamedTuple):
     paired: Paired
     adjusted: float
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return its record for tables and JSON."""
         return {
             **values_of(self, "metric", "type", "adjusted"),
@@ -106,9 +106,16 @@ def bounded(digits: int) -> list[Column]:
     """Return the columns of a difference, with the bounds of its interval."""
     return [
         *(Column(key, digits=digits) for key in ("old", "new", "difference")),
-        Column("low", digits=digits, value=lambda row: row["ci95"][0]),
-        Column("high", digits=digits, value=lambda row: row["ci95"][1]),
+        *(
+            Column(key, digits=digits, value=_bound(place))
+            for place, key in enumerate(("low", "high"))
+        ),
     ]
+
+
+def _bound(place: int) -> Callable[[Record], float]:
+    """Return a function that gives the lower (0) or upper (1) bound of a record's interval."""
+    return lambda row: float(row.get("ci95", (nan, nan))[place])
 
 
 def _three(side: str, row: Record) -> str:

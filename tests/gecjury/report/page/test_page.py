@@ -29,7 +29,8 @@ from gecjury.report.page.browser import WordRun, mark_edits
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.page import comparison_page
-from gecjury.report.page.tables import PageTable, extents_of, significance_table
+from gecjury.report.page.tables import extents_of, significance_table, table_html
+from gecjury.report.table import Table
 from gecjury.report.words import ComparisonWords
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
@@ -250,26 +251,27 @@ def test_a_significant_difference_says_who_is_better() -> None:
         "system", "perm-both", "pearson", names, np.array([0.9, 0.5, nan]), adjusted, adjusted,
         (1, 2, None), 9999,
     )  # fmt: skip
-    table = significance_table(test, names, "By edits", 0.05)
+    table = significance_table(test, names, 0.05)
     assert shown(table) == ["a: |0.010 ▲|0.200|1", "b: 0.010 ▼||–|2", "c: 0.200|–||–"]
-    assert [cell.css for cell in table.rows[0][1]] == ["n", "n sig", "n", "n cluster"]
+    html = table_html(table, "matrix")
+    assert re.findall(r'<td class="(.*?)"', html)[:3] == ["n sig", "n", "n cluster"]
     weak = np.array([[nan, 0.06, 0.4], [0.06, nan, nan], [0.4, nan, nan]])
     test = replace(test, adjusted=weak)
-    first = significance_table(test, names, "By edits", 0.05)
+    first = significance_table(test, names, 0.05)
     assert "▲" not in "".join(shown(first))
-    assert "System level, Pearson r: PERM-BOTH;" in first.caption
-    assert first.heading == "By edits"
+    assert ">System level, Pearson r: PERM-BOTH; p, ▲ the row" in table_html(first, "matrix")
     assert extents_of([test, test]) == [
         "PERM-BOTH (Holm, 9\u202f999 resamples): significant differences extend to other sentences "
         "by these systems."
     ]
-    wide = significance_table(test, names, "", 0.06)
+    wide = significance_table(test, names, 0.06)
     assert shown(wide)[0] == "a: |0.060 ▲|0.400|1"
-    assert "(p ≤ 0.06)" in wide.caption
+    assert "(p ≤ 0.06)" in wide.legend
 
 
-def shown(table: PageTable) -> list[str]:
-    return [f"{name}: {'|'.join(cell.text for cell in cells)}" for name, cells in table.rows]
+def shown(table: Table) -> list[str]:
+    rows = [[column.cell(row) for column in table.columns] for row in table.rows]
+    return [f"{name}: {'|'.join(cells)}" for name, *cells in rows]
 
 
 def compare(page: Path, *more: str) -> int:

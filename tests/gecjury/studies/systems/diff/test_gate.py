@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from gecjury.core.errors import OptionError
@@ -30,8 +28,8 @@ FIGURES = figures_of(
 
 def judge(*texts: str) -> tuple[list[str], list[str]]:
     verdict = judge_gate(parse_gate(texts), FIGURES)
-    assert verdict["passed"] == (not verdict["tripped"] and not verdict["missing"])
-    return [one["condition"] for one in verdict["tripped"]], verdict["missing"]
+    assert verdict.passed == (not verdict.tripped and not verdict.missing)
+    return [condition.text for condition in verdict.tripped], verdict.missing
 
 
 @pytest.mark.parametrize(
@@ -79,9 +77,15 @@ def test_undefined_figures_are_missing(text: str) -> None:
 def test_the_values_of_a_condition_are_reported() -> None:
     gate = parse_gate(["errant < 0 and errant.p < green.new or over-correction > 1"])
     verdict = judge_gate(gate, FIGURES)
-    (tripped,) = verdict["tripped"]
-    assert tripped["values"] == {"errant": pytest.approx(-0.02), "errant.p": 0.2, "green.new": 0.8}
-    assert math.isnan(verdict["values"]["over-correction"])
+    (tripped,) = verdict.tripped
+    values = {"errant": pytest.approx(-0.02), "errant.p": 0.2, "green.new": 0.8}
+    assert verdict.values_in(tripped) == values
+    assert verdict.record() == {
+        "passed": False,
+        "tripped": [{"condition": tripped.text, "values": values}],
+        "missing": ["over-correction"],
+        "values": {**values, "over-correction": pytest.approx(NAN, nan_ok=True)},
+    }
 
 
 KNOWN = figure_names(["errant"], {"errant": "errant"}, rates=False)
