@@ -27,7 +27,7 @@ def for_paper(table: Table, signatures: Iterable[str] = ()) -> Table:
     shown = table.instead.get("brief", table)
     families = {family: place for place, family in enumerate(FAMILY_NAMES)}
     by_family = sorted(
-        ((str(row.get("family")), row) for row in shown.rows),
+        ((str(row["family"]), row) for row in shown.rows),
         key=lambda pair: families.get(pair[0], len(families)),
     )
     rows: list[Record] = []

@@ -247,5 +247,5 @@ def _task_table(compared: TaskComparison) -> Table:
 
 
 def _statistic(row: Record) -> str:
-    key = str(row.get("statistic"))
+    key = str(row["statistic"])
     return statistic(key).heading or key

@@ -115,7 +115,7 @@ def bounded(digits: int) -> list[Column]:
 
 def _bound(place: int) -> Callable[[Record], float]:
     """Return a function that gives the lower (0) or upper (1) bound of a record's interval."""
-    return lambda row: float(row.get("ci95", (nan, nan))[place])
+    return lambda row: float(row["ci95"][place])
 
 
 def _three(side: str, row: Record) -> str:
