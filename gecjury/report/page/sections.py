@@ -19,6 +19,7 @@ from gecjury.report.page.markup import render
 from gecjury.report.page.tables import figure_table, table_html
 from gecjury.report.table import Column, Table
 from gecjury.report.words import BESIDE, ComparisonWords
+from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.figure import Figure
 
 
@@ -44,6 +45,8 @@ class _LevelSection:
 
 
 _CSS = "sortable metrics"
+
+register(Statistic("bias_for", "bias for"), Statistic("preferred", "metric"))
 
 _LEVELS = {
     "edits": _LevelSection(
@@ -101,16 +104,13 @@ def audit_section(answer: ComparisonWords) -> Markup | None:
     rows = []
     for row in biases:
         bounds = row.intervals.get("difference")
-        about = {"metric": answer.shown(row.metric), "human": row.human, "side": row.side}
-        rows.append({**about, **row.values, "interval": bounds})
+        about = {"metric": answer.shown(row.metric), "human": row.human, "bias_for": row.side}
+        rows.append({**about, **row.values, "bias": row.values["difference"], "interval": bounds})
     columns = [
-        Column("metric"),
-        Column("human", heading="human"),
-        Column("side", heading="bias for"),
-        Column("difference", heading="bias", digits=3, interval="interval"),
-        Column("preferred", heading="metric", digits=3),
-        Column("people", heading="people", digits=3),
-        Column("pairs", heading="pairs", digits=3),
+        *(Column(key) for key in ("metric", "human", "bias_for")),
+        Column("bias", digits=3, interval="interval"),
+        *(Column(key, digits=3) for key in ("preferred", "people")),
+        Column("pairs"),
     ]
     label = "Biases: preferences that people do not share"
     listed = [(label, table_html(Table(columns, rows, label), _CSS))]

@@ -143,7 +143,7 @@ def figure_table(
         if not math.isnan(value)
     }
     shown = [about for about in statistics if about in defined]
-    columns = [Column("metric"), Column("family", heading="family")]
+    columns = [Column("metric"), Column("family")]
     columns += [Column("human", heading=human)] if human else []
     columns += [_figure_column(level, name, ranked) for level, name in shown]
     columns += [Column(heading, heading=heading, digits=1) for heading in more]
