@@ -272,7 +272,7 @@ def significance_table(test: Significance, names: Sequence[str], level: float) -
     columns = [Column(str(j), heading=names[j], marks=f"{j} marks") for j in places]
     words = statistic(test.statistic, test.level).words
     return Table(
-        [Column("metric"), *columns, Column("cluster", heading="cluster", marks="marks")],
+        [Column("metric"), *columns, Column("cluster", marks="marks")],
         rows,
         f"{test.level.capitalize()} level, {words}: {PROPER.get(test.test, test.test)}",
         legend=f"p, ▲ the row is better than the column (p ≤ {level:g}), ▼ worse",

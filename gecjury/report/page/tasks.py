@@ -104,8 +104,8 @@ def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
         low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
     columns = [
         Column("metric"),
-        Column("average", heading="average", digits=3),
-        Column("tasks", heading="tasks"),
+        Column("average", digits=3),
+        Column("tasks"),
     ]
     for key, task in enumerate(compared.tasks):
         benchmark, level = _named(task)
@@ -139,10 +139,10 @@ def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
 def _task_table(compared: TaskComparison, names: dict[str, str]) -> Table:
     """Return what each task measures, its weight and its group."""
     columns = [
-        Column("task", heading="task"),
-        Column("statistic", heading="statistic"),
-        Column("weight", heading="weight", digits=3),
-        Column("group", heading="group"),
+        Column("task"),
+        Column("statistic"),
+        Column("weight", digits=3),
+        Column("group"),
     ]
     rows = [
         {
@@ -161,17 +161,17 @@ def _tests(compared: TaskComparison, names: dict[str, str]) -> Markup | None:
         return None
     columns = [
         Column("metric"),
-        Column("other", heading="other"),
-        Column("difference", heading="difference", digits=3, interval="interval"),
-        Column("p", heading="p"),
-        Column("p_holm", heading="p (Holm)"),
-        Column("tasks", heading="tasks"),
+        Column("other"),
+        Column("difference", digits=3, interval="interval"),
+        Column("p"),
+        Column("adjusted"),
+        Column("tasks"),
     ]
     rows = [
         {
             "metric": names.get(test.first, test.first),
             "other": names.get(test.second, test.second),
-            **values_of(test, "difference", "ci95=interval", "p", "adjusted=p_holm", "tasks"),
+            **values_of(test, "difference", "ci95=interval", "p", "adjusted", "tasks"),
         }
         for test in compared.tests
     ]
