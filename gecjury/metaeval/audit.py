@@ -193,8 +193,8 @@ def _rows(
         if (counts := study.drawn_counts) is not None and count.any():
             gaps = counts @ (metric - people) / 2
             drawn["difference"] = ratio(gaps, counts @ count, np.nan)
-        row = study.row("bias", table, view, values, drawn, side=side, systems=systems)
-        rows.append(row)
+        row = study.row("bias", table, view, values, drawn)
+        rows.append(replace(row, side=side, systems=systems))
     return rows
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
 
 from gecjury.core.wording import listed, number
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
@@ -406,7 +405,7 @@ def _share(key: str) -> Callable[[Record], float | None]:
     return lambda row: 100 * row[key] if key in row else None
 
 
-_VALUES: Mapping[str, Callable[[Record], Any]] = {
+_VALUES: Mapping[str, Callable[[Record], object]] = {
     "aspect": itemgetter("human"),
     "systems": lambda row: " ".join(row.get("systems", ())),
     "tied": _share("tied_share"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, NumberArray, draw_weights, settled
 from gecjury.core.wording import duration, html_table, number, visible
@@ -105,7 +105,11 @@ class SystemScores(Sequence[float]):
         self._systems = tuple(systems)
         self._values = values
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: str | int) -> float: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[float]: ...
+    def __getitem__(self, key: str | int | slice) -> float | list[float]:
         """Return the score of a system, by name or position; a slice gives several."""
         if isinstance(key, str):
             if key not in self._systems:
@@ -125,7 +129,7 @@ class SystemScores(Sequence[float]):
         """Return systems with their scores, as `dict.items` does."""
         return zip(self._systems, self._values.tolist(), strict=True)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumberArray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NumberArray:
         return np.array(self._values, dtype=dtype)
 
     def __repr__(self) -> str:

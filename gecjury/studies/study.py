@@ -16,12 +16,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import Option, check, options_of, recorded, settings_from
-from gecjury.studies.inputs import Arguments, Inputs, Need
+from gecjury.studies.inputs import Arguments, InputData, Inputs, Need
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -75,7 +75,7 @@ class Work:
         further: loads another benchmark in the same way as the first.
     """
 
-    data: Any
+    data: InputData
     scorers: tuple[Scorer, ...]
     runtime: Runtime
     folder: str | Path | None = None
@@ -383,7 +383,7 @@ class StudyFunction(Protocol[S_contra]):
         *,
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
-        **options: Any,
+        **options: object,
     ) -> Result:
         """Run the study; see `Study.__call__` for the arguments."""
 

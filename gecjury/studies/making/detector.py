@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from gecjury.refless.training.recipe import DetectorRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Inputs
-from gecjury.studies.making.data import Material, TrainingTexts
+from gecjury.studies.making.data import Material
 from gecjury.studies.making.training import (
     BASE,
     CommonFields,
     Training,
     TrainingEffort,
+    TrainingTexts,
     recipes_text,
 )
 
@@ -28,7 +29,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainDetector(DetectorRecipe, Training):
+class TrainDetector(DetectorRecipe, Training["DetectorJob"]):
     """An encoder that detects wrong tokens, as a start for SOME and IMPARA.
 
     Attributes:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import isnan, nan
-from typing import Any
 
 import numpy as np
 
@@ -141,7 +140,6 @@ def ranking(
     what: str = "",
     paired: Mapping[tuple[str, str], Interval] | None = None,
     gaps: Mapping[tuple[str, str], float] | None = None,
-    **about: Any,
 ) -> Ranking:
     """Rank systems by the first of their numbers; those without one come last.
 
@@ -154,7 +152,6 @@ def ranking(
         what: name of the number in a sentence; empty if it is clear.
         paired: interval of the lead of one system over another.
         gaps: the lead itself, where it is not the difference of the numbers.
-        **about: further fields of the ranking.
     """
     names = tuple(numbers)
     firsts = [of_system[0] for of_system in numbers.values()]
@@ -193,7 +190,7 @@ def ranking(
         same=0.5 * 10**-_DIGITS,
         directed=directed,
     )
-    return Ranking(systems=tuple(systems), lead=lead, tests=tests, names=names, **about)
+    return Ranking(systems=tuple(systems), lead=lead, tests=tests, names=names)
 
 
 def rank_scores(
@@ -247,17 +244,10 @@ def rank_scores(
         )
     if bounded and tested:
         tests = compare_systems(scorer, table, aggregate, how, seed)
-    return ranking(
-        numbers,
-        tests,
-        how,
-        paired=paired,
-        gaps=_shared_gaps(scorer, table, aggregate),
-        metric=table.signature.label,
-        signature=str(table.signature),
-        directed=scorer.directed,
-        dropped=dropped,
-    )
+    gaps = _shared_gaps(scorer, table, aggregate)
+    ranked = ranking(numbers, tests, how, directed=scorer.directed, paired=paired, gaps=gaps)
+    about = table.signature
+    return replace(ranked, metric=about.label, signature=str(about), dropped=dropped)
 
 
 def _shared_gaps(
