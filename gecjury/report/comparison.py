@@ -189,10 +189,10 @@ def _requested(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, o
     if comparison.audits:
         audits = {
             audit.signature: {
-                "members": audit.members,
+                "members": audit.stored.members,
                 "humans": {view: keyed("audited", one) for view, one in audit.humans.items()},
             }
-            | ({} if audit.panel is None else {"panel": audit.panel})
+            | ({} if audit.stored.panel is None else {"panel": audit.stored.panel})
             for audit in comparison.audits
         }
         record |= {"audits": audits}

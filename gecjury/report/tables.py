@@ -587,8 +587,4 @@ def audit_table(label: str, rows: Sequence[Mapping[str, object]]) -> Table:
 
 def audit_tables(tables: Sequence[ScoreTable]) -> list[Table]:
     """Return the tables of the audits that metrics stored with their scores."""
-    return [
-        audit_table(table.signature.label, table.statistics.details["audit"]["rows"])
-        for table in tables
-        if "audit" in table.statistics.details
-    ]
+    return [audit_table(table.signature.label, table.audit.rows) for table in tables if table.audit]

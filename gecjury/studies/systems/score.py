@@ -276,11 +276,7 @@ _WITHOUT_AUDIT = (
 
 def _audits(tables: Sequence[ScoreTable]) -> dict[str, object]:
     """Return the audits of judges for JSON, by signature."""
-    audits = {
-        str(table.signature): table.statistics.details["audit"]["members"]
-        for table in tables
-        if "audit" in table.statistics.details
-    }
+    audits = {str(table.signature): table.audit.members for table in tables if table.audit}
     return {"audits": audits} if audits else {}
 
 
