@@ -114,12 +114,7 @@ def _pearson_around_0(xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatAr
 
 
 def pearson_of_sums(
-    total: FloatArray,
-    x: FloatArray,
-    y: FloatArray,
-    xx: FloatArray,
-    yy: FloatArray,
-    xy: FloatArray,
+    total: FloatArray, x: FloatArray, y: FloatArray, xx: FloatArray, yy: FloatArray, xy: FloatArray
 ) -> FloatArray:
     """Return Pearson's r from the weight of all points and Σx, Σy, Σx², Σy², Σxy, elementwise.
 

@@ -392,9 +392,6 @@ def function_of(study: type[S]) -> StudyFunction[S]:
     """Return a study as a function of data, metrics and settings by keyword.
 
     Its signature and docstring list the settings by their names on the command line.
-
-    Args:
-        study: the class of its settings, which describes the study.
     """
     options = {one.keyword: one for one in options_of(study, hidden=True)}
 
@@ -420,9 +417,8 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
         for name, one in options.items()
     ]
-    kind = f"{study.__name__} | None"
     parameters = [
-        one.replace(annotation=kind) if name == "settings" else one
+        one.replace(annotation=f"{study.__name__} | None") if name == "settings" else one
         for name, one in by_hand.parameters.items()
         if name != "values"
     ]

@@ -101,12 +101,7 @@ class Estimated:
 
 
 def estimates_of(
-    table: ScoreTable,
-    labels: Labels,
-    drawn: FloatArray,
-    confidence: float,
-    *,
-    all_labels: bool,
+    table: ScoreTable, labels: Labels, drawn: FloatArray, confidence: float, *, all_labels: bool
 ) -> tuple[list[Estimated], list[Estimated], list[str]]:
     """Return a metric's estimates of systems, the best first, and of their differences.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gecjury.refless.training.detection import DetectorJob
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "base": {"encoder": BASE, "epochs": 2, "bf16": True, "freeze_layers": 0},
+    "base": {"encoder": BASE, "epochs": 2, "bf16": True, "freeze_layers": 0}
 }
 """See `gecjury.studies.making.some.PRESETS`."""
 

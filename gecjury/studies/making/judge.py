@@ -40,7 +40,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
         "accumulation": 3,
         "bf16": True,
         "freeze_layers": 0,
-    },
+    }
 }
 """See `gecjury.studies.making.some.PRESETS`."""
 

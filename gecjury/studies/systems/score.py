@@ -196,10 +196,7 @@ class Score(Study):
         return {"limit": {"sentences": self.limit, "of": len(whole), "lines": lines}}, [note]
 
     def _further(
-        self,
-        work: Work,
-        tables: Sequence[ScoreTable],
-        asked: Mapping[str, Sequence[PartialScore]],
+        self, work: Work, tables: Sequence[ScoreTable], asked: Mapping[str, Sequence[PartialScore]]
     ) -> Iterator[Table]:
         """Yield the tables after that of sentences: parts of the scores, audits, costs.
 
