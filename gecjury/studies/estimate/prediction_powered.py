@@ -105,7 +105,7 @@ def filled(scores: FloatArray) -> FloatArray:
 
 
 def _label_range(pair: Sequence[JudgedOutputs]) -> tuple[float, float, bool]:
-    """Return the lowest and the highest label that there can be, and whether there are no others."""
+    """Return the lowest and the highest possible label, and whether there are no others."""
     values = np.concatenate([one.labels[one.labelled] for one in pair])
     ends = [*values.tolist(), *(end for one in pair for end in one.scale)]
     low, high = min(ends), max(ends)
