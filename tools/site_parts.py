@@ -7,46 +7,20 @@ Exits with status 1 if a cell of a notebook or a command fails.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import redirect_stdout
 from pathlib import Path
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
-_COMPARED = ["-m", "gleu", "-m", "green", "-m", "errant", "-m", "changes", "--html"]
+FIGURE = "comparison.html"
+"""The file with the figures of the site, which a command writes."""
 
-
-@dataclass(frozen=True)
-class Drawn:
-    """A figure of the site.
-
-    Attributes:
-        title: its heading.
-        about: what it shows.
-        file: file that the command writes.
-        words: the command line without the program's name and the file.
-    """
-
-    title: str
-    about: str
-    file: str
-    words: Sequence[str]
-
-
-_FIGURES = (
-    Drawn(
-        "Agreement of metrics with people",
-        "Correlation over systems, and the share of pairs of corrections that a metric orders as "
-        "people do, both with 95% intervals: the plots of the page that the command writes.",
-        "comparison.html",
-        ["compare", "sample", *_COMPARED],
-    ),
-)  # fmt: skip
+COMMAND = "compare sample -m gleu -m green -m errant -m changes --html"
+"""The command, without the names of the program and the file."""
 
 
 def run_notebooks(out: Path) -> None:
@@ -70,28 +44,16 @@ def run_notebooks(out: Path) -> None:
 
 
 def draw(out: Path) -> None:
-    """Draw every figure, and write the commands to `commands.json`."""
-    import shlex
-
+    """Draw the figures."""
     from gecjury.cli import main
 
     out.mkdir(parents=True, exist_ok=True)
-    listed = []
-    for each in _FIGURES:
-        begun = time.perf_counter()
-        with Path(os.devnull).open("w") as nowhere:
-            kept, sys.stdout = sys.stdout, nowhere
-            try:
-                status = main([*each.words, str(out / each.file)])
-            finally:
-                sys.stdout = kept
-        command = f"gecjury {shlex.join([*each.words, each.file])}"
-        if status:
-            raise SystemExit(f"{command} ended with status {status}")
-        print(f"{each.file}: {time.perf_counter() - begun:.1f} s", flush=True)
-        about = {"title": each.title, "about": each.about, "file": each.file}
-        listed.append(about | {"command": command})
-    (out / "commands.json").write_text(json.dumps(listed))
+    begun = time.perf_counter()
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        status = main([*COMMAND.split(), str(out / FIGURE)])
+    if status:
+        raise SystemExit(f"gecjury {COMMAND} ended with status {status}")
+    print(f"{FIGURE}: {time.perf_counter() - begun:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any
 
 from tools.command_pages import command_pages, commands_index
 from tools.metric_pages import metric_page, metrics_index
+from tools.site_parts import COMMAND, FIGURE
 
 __all__ = ["Entry", "entries", "llms_txt", "navigation", "relinked", "write"]
 
@@ -271,26 +272,29 @@ def home_of(module: str, name: str) -> str:
     return f"{getattr(found, '__module__', module)}.{name}"
 
 
+_FIGURES = f"""\
+# Figures
+
+These figures were drawn from the packaged sample when the site was built. They show what the
+commands draw. They are not evidence about any metric.
+
+## Agreement of metrics with people
+
+Correlation over systems, and the share of pairs of corrections that a metric orders as people do,
+both with 95% intervals: the plots of the page that the command writes.
+
+```
+gecjury {COMMAND} {FIGURE}
+```
+
+"""
+
+
 def figures_page(figures: Path) -> str:
-    """Return the page with every figure of the site below the command that drew it."""
-    lines = [
-        "# Figures",
-        "",
-        "These figures were drawn from the packaged sample when the site was built. They show what "
-        "the commands draw. They are not evidence about any metric.",
-    ]
-    listed = figures / "commands.json"
-    drawn = json.loads(listed.read_text(encoding="utf-8")) if listed.is_file() else []
-    for each in drawn:
-        lines += ["", f"## {each['title']}", "", each["about"], "", "```", each["command"], "```"]
-        if each["file"].endswith(".html"):
-            shown = f"[The page](../figures/{each['file']}) is one file that loads nothing."
-        else:
-            shown = f"![{each['title']}](../figures/{each['file']})"
-        lines += ["", shown]
-    if not drawn:
-        lines += ["", "`make docs` draws them."]
-    return "\n".join(lines) + "\n"
+    """Return the page that links the figures, below the command that drew them."""
+    if not (figures / FIGURE).is_file():
+        return f"{_FIGURES}`make docs` draws them.\n"
+    return f"{_FIGURES}[The page](../figures/{FIGURE}) is one file that loads nothing.\n"
 
 
 def notebook_page(notebook: dict[str, Any], name: str) -> str:

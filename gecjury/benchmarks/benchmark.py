@@ -25,6 +25,7 @@ from gecjury.benchmarks.judgments import RankedItem, judged_entries, renumbered
 from gecjury.benchmarks.table import BenchmarkInfo, View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError, OptionError
+from gecjury.core.records import PassedOn
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.reading import read_versions
@@ -392,7 +393,7 @@ class LoadRequest:
         rows: Sequence[int] | None = None,
         lines: int = 0,
         ranked: Sequence[RankedItem] | None = None,
-        **more: Any,
+        **more: PassedOn,
     ) -> Corpus:
         """Return the corpus of the requested systems and references.
 
@@ -428,7 +429,7 @@ class LoadRequest:
         rankings: Mapping[View, tuple[RankedItem, ...]],
         human: Mapping[View, PublishedScores],
         rows: Sequence[int] | None = None,
-        **more: Any,
+        **more: PassedOn,
     ) -> Benchmark:
         """Return the requested benchmark, with the name and citation of its table row.
 

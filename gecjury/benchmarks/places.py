@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.core.arrays import FloatArray
+from gecjury.core.records import PassedOn
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.tokens import in_language
 
@@ -105,7 +105,7 @@ def placed_benchmark(
     corpus: Corpus,
     layout: PlacedCorrections,
     notes: Sequence[str],
-    **more: Any,
+    **more: PassedOn,
 ) -> Benchmark:
     """Return a benchmark of places, without rankings unless the loader passes some.
 
@@ -115,7 +115,7 @@ def placed_benchmark(
         notes: remarks for a reader of results.
         **more: other attributes of a `Benchmark`, such as its judgments.
     """
-    attributes: dict[str, Any] = {
+    attributes: dict[str, PassedOn] = {
         "rankings": {},
         "human": {"sentence": {"mean": dict.fromkeys(layout.names, math.nan)}},
         "system_sets": dict.fromkeys(request.info.system_sets, layout.names),

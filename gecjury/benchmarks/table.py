@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from gecjury.core.errors import OptionError, known_name, nearest
+from gecjury.core.records import PassedOn
 from gecjury.core.textfiles import near_folder
 
 View = Literal["edit", "sentence"]
@@ -71,7 +72,7 @@ def _without(systems: Sequence[str], *names: str) -> tuple[str, ...]:
     return tuple(system for system in systems if system not in names)
 
 
-def _rows(*names: str, loader: str, citation: str, **rest: Any) -> list[BenchmarkInfo]:
+def _rows(*names: str, loader: str, citation: str, **rest: PassedOn) -> list[BenchmarkInfo]:
     """Return the rows of benchmarks that differ only in their names."""
     place = f"gecjury.benchmarks.loaders.{loader}"
     return [BenchmarkInfo(name, citation, place, **rest) for name in names]

@@ -78,11 +78,7 @@ def _how(option: Option) -> dict[str, Any]:
     if option.kinds == (bool,):
         return how | {"action": "store_true"}
     default = list(option.default) if isinstance(option.default, tuple) else option.default
-    how |= {
-        "default": default,
-        "required": option.required,
-        "metavar": option.metavar,
-    }
+    how |= {"default": default, "required": option.required, "metavar": option.metavar}
     if option.choices:
         how["choices"] = [str(choice).replace("_", "-") for choice in option.choices]
     if option.several:

@@ -13,9 +13,10 @@ import os
 import re
 import sys
 import textwrap
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
@@ -23,6 +24,12 @@ from gecjury.core.errors import OptionError, nearest
 from gecjury.core.settings import Option, options_of
 from gecjury.core.wording import listed, visible
 from gecjury.studies.inputs import Need, Shared
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+ArgparseOption: TypeAlias = Any
+"""An argument of `argparse.ArgumentParser`, which declares its type."""
 
 _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
     "texts": ("language",),
@@ -45,11 +52,10 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(
         self,
-        *args: Any,
         path: str = "",
         declare: Declare | None = None,
         groups: Mapping[str, Mapping[str, str]] | None = None,
-        **options: Any,
+        **options: ArgparseOption,
     ) -> None:
         """Create a parser as in argparse.
 
@@ -58,7 +64,7 @@ class CommandParser(argparse.ArgumentParser):
             declare: adds the arguments when they are first needed.
             groups: commands with one line of help each, under headings of the program's help.
         """
-        super().__init__(*args, **{"allow_abbrev": False, **options})
+        super().__init__(**{"allow_abbrev": False, **options})
         self.path = path
         self.actions: Mapping[str, CommandParser] = {}
         self.needs: tuple[Need, ...] = ()
@@ -94,8 +100,8 @@ class CommandParser(argparse.ArgumentParser):
         return shared.flags[0] in self._option_string_actions
 
     def parse_known_args(  # type: ignore[override]  # argparse's has overloads
-        self, args: Sequence[str] | None = None, namespace: Any = None
-    ) -> tuple[Any, list[str]]:
+        self, args: Sequence[str] | None = None, namespace: Namespace | None = None
+    ) -> tuple[Namespace, list[str]]:
         """Parse like argparse, after refusing options of other commands."""
         words = list(sys.argv[1:] if args is None else args)
         self.declared()
@@ -103,7 +109,7 @@ class CommandParser(argparse.ArgumentParser):
             self._refuse_unknown(words)
         elif not {"-h", "--help"} & set(words):
             self._refuse_foreign(words)
-        parsed: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
+        parsed: tuple[Namespace, list[str]] = super().parse_known_args(words, namespace)
         # Parsed again with the values of the chosen recipe as defaults.
         if self.presets and (recipe := parsed[0].recipe or self._usual_recipe(parsed[0])):
             # As defaults, a recipe's values are overridden by options on the command line.
@@ -112,18 +118,18 @@ class CommandParser(argparse.ArgumentParser):
         self._refuse_expanded(words, *parsed)
         return parsed
 
-    def _usual_recipe(self, parsed: Any) -> str:
+    def _usual_recipe(self, parsed: Namespace) -> str:
         """Return the recipe that is used if the user neither names one nor chooses a model."""
         recipe, *choices = self.usual or ("",)
         chosen = any(getattr(parsed, name) != self.get_default(name) for name in choices)
         return "" if chosen else recipe
 
-    def _get_value(self, action: argparse.Action, text: str) -> Any:
+    def _get_value(self, action: argparse.Action, text: str) -> object:
         """Return a value; that of an option of settings is read as in Python."""
         option = getattr(action, "option", None)
         return option.read(text) if option else super()._get_value(action, text)
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         # Options of settings have been checked when they were read.
         if not hasattr(action, "option"):
             super()._check_value(action, value)
@@ -158,7 +164,9 @@ class CommandParser(argparse.ArgumentParser):
                         f"{flag} is an option of {theirs}: `{self.path}` does not read it"
                     )
 
-    def _refuse_expanded(self, words: Sequence[str], parsed: Any, unknown: Sequence[str]) -> None:
+    def _refuse_expanded(
+        self, words: Sequence[str], parsed: Namespace, unknown: Sequence[str]
+    ) -> None:
         """Refuse files after the one of `-r` that look like further references.
 
         The shell makes `-r refs/a.txt refs/b.txt SOURCE HYP` of `-r refs/*.txt SOURCE HYP`, where a
@@ -237,7 +245,7 @@ class CommandParser(argparse.ArgumentParser):
         tell(f"{self.prog}: {visible(message)}; see `{self.prog} --help`")
         self.exit(2)
 
-    def _print_message(self, message: str, file: Any = None) -> None:
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         # argparse's own method ignores failures to write the help.
         if file is sys.stdout:
             file.write(message)

@@ -8,18 +8,22 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gecjury.cli.streams import tell
 from gecjury.core.runtime import Bar, Progress
 from gecjury.core.wording import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 _DELAY_SECONDS = 2.0
 _MINUTE = 60.0
 
 
 class _TerminalBar(Bar):
-    def __init__(self, display: Any, task: Any) -> None:
+    def __init__(self, display: RichProgress, task: TaskID) -> None:
         self._display = display
         self._task = task
         self._above: deque[str] = deque()

@@ -48,11 +48,7 @@ def declare(parser: CommandParser) -> None:
         add_options(parser, study)
     if where := study.keeps:
         parser.add_argument(
-            "-o",
-            "--output",
-            metavar=where.metavar,
-            required=where.required,
-            help=where.meaning,
+            "-o", "--output", metavar=where.metavar, required=where.required, help=where.meaning
         )
     if study.page:
         parser.add_argument(

@@ -31,10 +31,11 @@ from typing import IO, Any, Generic, TypeVar
 
 from gecjury.core import errors
 from gecjury.core.errors import GecjuryError
+from gecjury.core.textfiles import JsonValue
 
 _T = TypeVar("_T")
 
-Start = Callable[[], Callable[[Any], Any]]
+Start = Callable[[], Callable[[JsonValue], object]]
 """Loads what a worker needs, and returns the function that answers its questions; called once."""
 
 
@@ -83,7 +84,7 @@ def failure(error: Exception) -> dict[str, object]:
     return {"error": type(error).__name__, "message": str(error), "trace": trace}
 
 
-def answered(record: Mapping[str, Any]) -> Any:
+def answered(record: Mapping[str, JsonValue]) -> JsonValue:
     """Return what a worker answered.
 
     Raises:
@@ -107,7 +108,7 @@ class WorkerProcess(ABC):
 
     streams: tuple[IO[str], IO[str]]
 
-    def ask(self, question: object) -> Any:
+    def ask(self, question: object) -> JsonValue:
         """Return the answer to a question; both are JSON values.
 
         Raises:
@@ -344,7 +345,7 @@ def in_forks(work: Callable[[int], _T], count: int) -> list[_T]:
 
 def _serve(start: Start, asked: IO[str], answers: IO[str]) -> None:
     """Answer questions until there are no more."""
-    answer_to: Callable[[Any], Any] | None = None
+    answer_to: Callable[[JsonValue], object] | None = None
     # The process that asked may have ended.
     with contextlib.suppress(BrokenPipeError):
         while line := asked.readline():

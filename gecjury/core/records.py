@@ -11,12 +11,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_json
 
 _T = TypeVar("_T")
+
+PassedOn: TypeAlias = Any
+"""The values of keywords that are passed on to a dataclass, which declares their types."""
 
 
 def from_record(kind: type[_T], value: object, where: str = "") -> _T:
@@ -54,7 +67,7 @@ def read_record(kind: type[_T], path: str | Path, what: str, remedy: str) -> _T:
         raise InputError(f"{path}: is not {what} ({error}): {remedy}") from None
 
 
-def _read(kind: object, value: object, where: str) -> Any:
+def _read(kind: object, value: object, where: str) -> object:
     origin, inner = get_origin(kind), get_args(kind)
     if kind in (Any, object):
         return value
@@ -91,7 +104,7 @@ def _read(kind: object, value: object, where: str) -> Any:
 _LARGEST = 1.7e308  # of floats; an integer in JSON may be larger
 
 
-def _dataclass(kind: type, value: object, where: str) -> Any:
+def _dataclass(kind: type, value: object, where: str) -> object:
     if not isinstance(value, dict):
         raise _error(value, "an object", where)
     declared = _types(kind)
@@ -110,7 +123,7 @@ def _types(kind: type) -> Mapping[str, object]:
     return get_type_hints(kind)
 
 
-def _union(kinds: Sequence[object], value: object, where: str) -> Any:
+def _union(kinds: Sequence[object], value: object, where: str) -> object:
     for kind in kinds:
         try:
             return _read(types.NoneType if kind is None else kind, value, where)
@@ -127,7 +140,7 @@ def _error(value: object, expected: str, where: str) -> ValueError:
     return ValueError(f"{where or 'the document'} is {value!r:.60}; expected {expected}")
 
 
-def _named(kind: Any) -> str:
+def _named(kind: object) -> str:
     """Return the name of a type for messages."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal:
@@ -141,7 +154,7 @@ def _named(kind: Any) -> str:
     return _NAMES.get(kind, str(kind))
 
 
-_NAMES = {
+_NAMES: Mapping[object, str] = {
     str: "a text",
     int: "a whole number",
     float: "a number",

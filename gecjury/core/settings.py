@@ -20,12 +20,18 @@ import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gecjury.core.addresses import masked
 from gecjury.core.errors import OptionError, known_name, nearest
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 T = TypeVar("T")
+
+OptionField: TypeAlias = Any
+"""A `dataclasses.field`, which type checkers accept as the value of a field of any type."""
 _ENTRY = re.compile(r"(\w+): (.*)")
 _OPTION = "gecjury.option"
 _LARGEST = 2**63 - 1
@@ -136,7 +142,7 @@ class Option:
         written = {text: _plain(bound) for text, bound in bounds.items() if bound is not None}
         return " and ".join(text.format(bound) for text, bound in written.items())
 
-    def read_all(self, value: object) -> Any:
+    def read_all(self, value: object) -> object:
         """Return the value of the field from text or from Python: a tuple if it has several.
 
         Raises:
@@ -148,7 +154,7 @@ class Option:
         # A value that is given twice counts once.
         return tuple(dict.fromkeys(map(self.read, values)))
 
-    def read(self, value: object) -> Any:
+    def read(self, value: object) -> object:
         """Return one value from text or from Python.
 
         Raises:
@@ -213,7 +219,7 @@ def _plain(number: float) -> str:
     return f"{number:.0f}" if number == int(number) and abs(number) <= _LARGEST else f"{number:g}"
 
 
-def _of_kind(value: object, kind: Any) -> Any:
+def _of_kind(value: object, kind: type) -> object:
     """Return a value, or the value that a text names, as one kind.
 
     Raises:
@@ -223,8 +229,10 @@ def _of_kind(value: object, kind: Any) -> Any:
         return str(value).lower() == "true"
     if isinstance(value, bool):  # an int in Python
         raise TypeError(value)
-    if kind in (int, float) and isinstance(value, str | (Integral if kind is int else Real)):
-        return kind(value)
+    if kind is int and isinstance(value, str | Integral):
+        return int(value)
+    if kind is float and isinstance(value, str | Real):
+        return float(value)
     if kind is str and isinstance(value, str | os.PathLike):
         return os.fspath(value)
     if not isinstance(value, typing.get_origin(kind) or kind):
@@ -232,7 +240,7 @@ def _of_kind(value: object, kind: Any) -> Any:
     return value
 
 
-def option(default: object = REQUIRED, *flags: str, **details: object) -> Any:
+def option(default: object = REQUIRED, *flags: str, **details: object) -> OptionField:
     """Return a dataclass field with details that its type, default and docstring cannot express.
 
     A field that contains settings itself has two details of its own: `offers`, which of their
@@ -332,7 +340,7 @@ def settings_from(settings: type[T], values: Mapping[str, object], base: T | Non
     return settings(**fields) if base is None else dataclasses.replace(base, **fields)  # type: ignore[type-var]
 
 
-def recorded(settings: Any) -> dict[str, Any]:
+def recorded(settings: DataclassInstance) -> dict[str, object]:
     """Return every setting for JSON by its keyword; nested settings by the name of their field."""
     keywords = {one.path: one.keyword for one in options_of(type(settings), hidden=True)}
     return {
@@ -341,7 +349,7 @@ def recorded(settings: Any) -> dict[str, Any]:
     }
 
 
-def _plain_value(value: object) -> Any:
+def _plain_value(value: object) -> object:
     """Return a value for JSON: text without keys of servers, and other objects by their names."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -353,7 +361,9 @@ def _plain_value(value: object) -> Any:
         return value
     if name := getattr(value, "name", ""):
         return name
-    return recorded(value) if dataclasses.is_dataclass(value) else repr(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return recorded(value)
+    return repr(value)
 
 
 def check(settings: object) -> None:

@@ -19,7 +19,7 @@ from copy import copy
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, overload
+from typing import IO, Any, TypeAlias, overload
 
 from gecjury.core.durable import unwritable, whole_file
 from gecjury.core.errors import InputError, OutputError, nearest
@@ -441,9 +441,13 @@ def _too_large(path: str | Path, most: int) -> InputError:
     )
 
 
+JsonValue: TypeAlias = Any
+"""A value of JSON that its reader checks."""
+
+
 def parse_json(
     text: str, where: str, expected: str, *, halves: bool = False, unique: bool = False
-) -> Any:
+) -> JsonValue:
     r"""Read JSON from an untrusted source: any content gives a value or an `InputError`.
 
     Args:
@@ -526,7 +530,7 @@ def _too_deep(value: object) -> bool:
     return any(isinstance(part, (dict, list)) for part in deepest)
 
 
-def read_json(path: str | Path, expected: str, *, halves: bool = False) -> Any:
+def read_json(path: str | Path, expected: str, *, halves: bool = False) -> JsonValue:
     """Read a file that contains one JSON document; see `read_bytes` and `parse_json`."""
     return parse_json(read_text(path, most=MOST_JSON), str(path), expected, halves=halves)
 

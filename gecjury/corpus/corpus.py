@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from gecjury.core.errors import InputError, nearest
+from gecjury.core.records import PassedOn
 from gecjury.core.textfiles import FileLines
 from gecjury.core.wording import WARNING
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
@@ -229,7 +230,7 @@ class Corpus:
             versions |= {f"reference {n}": version for n, version in enumerate(self.references)}
         return versions
 
-    def with_versions(self, change: Callable[[Version], Version], **others: Any) -> Corpus:
+    def with_versions(self, change: Callable[[Version], Version], **others: PassedOn) -> Corpus:
         """Return the corpus with changed systems and references.
 
         Args:

@@ -32,7 +32,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import metadata
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.core.textfiles import FileLines
@@ -44,6 +44,9 @@ from gecjury.corpus.languages.english import english_tokens
 from gecjury.corpus.languages.language import RAW_TOKENS, Language, language_of
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
 from gecjury.corpus.signs import has_forms, other_forms
+
+if TYPE_CHECKING:
+    from spacy.language import Language as SpacyPipeline
 
 Tokeniser = Callable[[str], Sequence[str]]
 """Splits a line into tokens."""
@@ -558,7 +561,7 @@ def runs_pipeline(name: str) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _spacy(name: str) -> Any:
+def _spacy(name: str) -> SpacyPipeline:
     try:
         import spacy
     except ModuleNotFoundError:

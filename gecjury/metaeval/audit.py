@@ -13,18 +13,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import JsonValue
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.extraction.extract import corpus_edits
 from gecjury.metaeval.study import AgreementRow, MetaEvaluation
-from gecjury.scoring.scores import ScoreTable
+from gecjury.scoring.scores import ScoreTable, StoredAudit
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
 
@@ -108,7 +109,7 @@ def measure_biases(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> tuple
     """
     corpus = study.benchmark.corpus
     how = study.settings
-    audited = [table for table in tables if how.audit or "audit" in table.statistics.details]
+    audited = [table for table in tables if how.audit or table.audit]
     judged = [view for view in study.views if study.benchmark.rankings.get(view)]
     if not audited or not judged or how.level not in ("sentence", "all"):
         return ()
@@ -118,8 +119,8 @@ def measure_biases(study: MetaEvaluation, tables: Sequence[ScoreTable]) -> tuple
         sides: dict[BiasSide, tuple[IntArray, tuple[str, ...]]] = {
             side: (size, ()) for side, size in sizes.items()
         }
-        if "audit" in table.statistics.details:
-            own = _own_systems(study, table)
+        if table.audit:
+            own = _own_systems(study, table.audit)
             inside = np.array([name in own for name in corpus.names], dtype=np.int64)
             sides["own family"] = np.repeat(inside[:, None], len(corpus), axis=1), own
         for view in judged:
@@ -143,10 +144,10 @@ def _sizes(corpus: Corpus, runtime: Runtime) -> Mapping[BiasSide, IntArray]:
     }
 
 
-def _own_systems(study: MetaEvaluation, table: ScoreTable) -> tuple[str, ...]:
+def _own_systems(study: MetaEvaluation, audit: StoredAudit) -> tuple[str, ...]:
     """Return the systems that were built from a model of a judge's family."""
-    members = table.statistics.details["audit"]["members"]
-    families = {family for one in members for family in model_families(str(one.get("model", "")))}
+    models = [str(member.get("model", "")) for member in audit.members]
+    families = {family for model in models for family in model_families(model)}
     family_of = SYSTEM_FAMILIES.get(study.benchmark.name, {})
     return tuple(name for name in study.benchmark.corpus.names if family_of.get(name) in families)
 
@@ -193,8 +194,8 @@ def _rows(
         if (counts := study.drawn_counts) is not None and count.any():
             gaps = counts @ (metric - people) / 2
             drawn["difference"] = ratio(gaps, counts @ count, np.nan)
-        row = study.row("bias", table, view, values, drawn, side=side, systems=systems)
-        rows.append(row)
+        row = study.row("bias", table, view, values, drawn)
+        rows.append(replace(row, side=side, systems=systems))
     return rows
 
 
@@ -220,19 +221,14 @@ class Audit:
     Attributes:
         label: the metric's label.
         signature: the metric's signature in one line.
-        members: the scorer's audits, one for each member.
-        rows: the audits as cells: `model`, `what`, `value`.
+        stored: the audit that it stored with its scores.
         humans: by view the metric's agreement with people.
-        panel: agreement of a panel's models: Krippendorff's α, `ordinal` and `interval`, and the
-            number of `corrections` it is computed from; None for a single model.
     """
 
     label: str
     signature: str
-    members: Sequence[Any]
-    rows: Sequence[Mapping[str, Any]]
+    stored: StoredAudit
     humans: Mapping[str, AuditedAccuracy]
-    panel: Mapping[str, float | None] | None = None
 
 
 def judges_audits(
@@ -250,35 +246,27 @@ def judges_audits(
         ceilings: by view, how often two annotators agree; views where this is not known are absent.
     """
     for table in tables:
-        left = table.statistics.details.get("audit")
-        if left is None:
+        if (stored := table.audit) is None:
             continue
         humans = {
             row.human: AuditedAccuracy(
                 row.values["accuracy"],
                 # The agreement of two annotators is the yardstick for a scorer's own audit.
                 ceilings.get(row.human, float("nan")),
-                accuracy_with_invalid(study, table, row, left["members"]),
+                accuracy_with_invalid(study, table, row, stored.members),
             )
             for row in results
             if (row.signature, row.level) == (str(table.signature), "sentence")
         }
         signature = table.signature
-        yield Audit(
-            signature.label,
-            str(signature),
-            left["members"],
-            left["rows"],
-            humans,
-            left.get("panel"),
-        )
+        yield Audit(signature.label, str(signature), stored, humans)
 
 
 def accuracy_with_invalid(
     study: MetaEvaluation,
     table: ScoreTable,
     result: AgreementRow,
-    members: Sequence[Mapping[str, Any]],
+    members: Sequence[Mapping[str, JsonValue]],
 ) -> float:
     """Return the accuracy at sentence level if pairs without a valid reply count as wrong.
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -280,8 +280,8 @@ class MetaEvaluation:
         rows: list[AgreementRow] = []
         for view in self.views:
             values: dict[str, float] = self.over_systems(scores, view, table.sentences)
-            about = {"signature": str(table.signature), "scores": scores}
-            row = self.row("system", table, view, values, {}, **about)
+            row = self.row("system", table, view, values, {})
+            row = replace(row, signature=str(table.signature), scores=scores)
             rows.append(row)
             if (agreed := self.over_pairs(table, view)) is not None:
                 names = (*SENTENCE_STATISTICS, "tied", "tied_share", "pairs", "missing", "epsilon")
@@ -510,7 +510,6 @@ class MetaEvaluation:
         human: str,
         values: Mapping[str, float],
         drawn: Mapping[str, FloatArray],
-        **about: Any,
     ) -> AgreementRow:
         """Return a metric's row, with the interval of each statistic drawn over sources.
 
@@ -520,7 +519,6 @@ class MetaEvaluation:
             human: as in `AgreementRow`.
             values: figures and counts by name.
             drawn: one value per draw for each figure that is drawn.
-            **about: further fields of the row.
         """
         share, metric, bounds = self.settings.resampling.confidence, table.signature, {}
         # Draws of a single sentence are all the same.
@@ -530,7 +528,7 @@ class MetaEvaluation:
             }
         missing = int(values.get("missing", table.missing))
         row = AgreementRow(level, metric.label, metric.family, human, values, missing=missing)
-        return replace(row, intervals=bounds, drawn=drawn, **about)
+        return replace(row, intervals=bounds, drawn=drawn)
 
     def pairwise(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:
         """Return `pair_table`: accuracy and number of judged pairs by pair of systems."""

@@ -39,7 +39,7 @@ def audit_tables(comparison: Comparison) -> Iterator[Table]:
             for row in biases
             if row.metric == label
         ]
-        rows = [dict(row) for row in audit.rows] if audit else []
+        rows = [dict(row) for row in audit.stored.rows] if audit else []
         rows += [{"model": "", "what": what, "value": value} for what, value in facts]
         table = audit_table(label, rows)
         yield replace(table, notes=[sentences[label]] if label in sentences else [])
@@ -135,8 +135,8 @@ def _range(ends: tuple[float, float]) -> str:
 def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
     """Return clauses on a judge's audit of itself, and the advice that follows from it."""
     clauses, advice = [], []
-    several = len(audit.members) > 1
-    for member in audit.members:
+    several = len(audit.stored.members) > 1
+    for member in audit.stored.members:
         of = f" of {member.get('model')}" if several else ""
         flips = _figure(member, "flips", "flipped")
         if flips is not None:
@@ -154,7 +154,7 @@ def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
         questions, valid = _figure(member, "requests", "distinct"), member.get("valid")
         if questions and isinstance(valid, int) and valid < questions:
             clauses.append(f"leaves {percent(1 - valid / questions)} of the questions{of} invalid")
-    ordinal = (audit.panel or {}).get("ordinal")
+    ordinal = (audit.stored.panel or {}).get("ordinal")
     if ordinal is not None:
         clauses.append(f"is a panel whose models agree with an α of {number(ordinal)}")
     return clauses, list(dict.fromkeys(advice))

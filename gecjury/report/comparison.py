@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
 
 from gecjury.core.wording import listed, number
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
@@ -190,10 +189,10 @@ def _requested(comparison: Comparison, figures: Sequence[Figure]) -> dict[str, o
     if comparison.audits:
         audits = {
             audit.signature: {
-                "members": audit.members,
+                "members": audit.stored.members,
                 "humans": {view: keyed("audited", one) for view, one in audit.humans.items()},
             }
-            | ({} if audit.panel is None else {"panel": audit.panel})
+            | ({} if audit.stored.panel is None else {"panel": audit.stored.panel})
             for audit in comparison.audits
         }
         record |= {"audits": audits}
@@ -406,7 +405,7 @@ def _share(key: str) -> Callable[[Record], float | None]:
     return lambda row: 100 * row[key] if key in row else None
 
 
-_VALUES: Mapping[str, Callable[[Record], Any]] = {
+_VALUES: Mapping[str, Callable[[Record], object]] = {
     "aspect": itemgetter("human"),
     "systems": lambda row: " ".join(row.get("systems", ())),
     "tied": _share("tied_share"),

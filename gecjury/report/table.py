@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from gecjury.core.wording import WARNING, shortly
 from gecjury.stats.catalogue import Statistic, statistic
 
-Record = Mapping[str, Any]
+CellValue: TypeAlias = Any
+"""A plain value of a record: a text, a number, a list, or None."""
+
+Record = Mapping[str, CellValue]
 """A row of a table: plain values by key."""
 
 METRIC_KEYS = ("metric", "measure")
@@ -57,7 +60,7 @@ class Column:
     heading: str = ""
     digits: int | None = None
     interval: str = ""
-    value: Callable[[Record], Any] | None = None
+    value: Callable[[Record], CellValue] | None = None
     shaded: bool = False
     best: bool = False
     place: str = ""
@@ -83,7 +86,7 @@ class Column:
         """The digits after the decimal point."""
         return self.statistic.digits if self.digits is None else self.digits
 
-    def cell(self, row: Record) -> Any:
+    def cell(self, row: Record) -> CellValue:
         """Return the value that the column shows for a record; None if there is none."""
         return row.get(self.key) if self.value is None else self.value(row)
 

@@ -18,8 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from gecjury.core.textfiles import JsonValue
 from gecjury.core.wording import bare_p, chopped, letters, shortened, visible
 from gecjury.core.wording import width as width_of
 from gecjury.report.escaping import (
@@ -31,9 +32,12 @@ from gecjury.report.escaping import (
     markdown_line,
     needs_fonts,
 )
-from gecjury.report.table import Column, Record, Table
+from gecjury.report.table import CellValue, Column, Record, Table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
     from gecjury.scoring.scores import ScoreTable
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
@@ -144,7 +148,7 @@ def to_json(document: object) -> str:
     return json_text(text)
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> JsonValue:
     """Convert numpy numbers to Python numbers, arrays to lists, NaN and infinities to None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
@@ -257,7 +261,7 @@ def _plain_signs() -> Iterator[None]:
             sys.stdout.reconfigure(errors=before)
 
 
-def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:
+def _draw(console: Console, tables: Sequence[Table], *, width: int | None = None) -> None:
     """Print tables on a rich console, with a blank line between them.
 
     Args:
@@ -342,7 +346,7 @@ class _DrawnColumn:
         return replace(self, width=max(least, min(width_of(self.title), name)))
 
 
-def _drawn(panel: Sequence[_DrawnColumn], gap: int) -> Any:
+def _drawn(panel: Sequence[_DrawnColumn], gap: int) -> RichTable:
     """Return columns side by side as a rich table."""
     from rich import box
     from rich.table import Table as RichTable
@@ -542,7 +546,7 @@ def _best_cells(table: Table) -> dict[int, set[int]]:
     Rows are compared with those of the same kind of judgments. Chance and people are not compared.
     """
     cells: dict[int, set[int]] = {}
-    rows_of: dict[Any, list[int]] = {}
+    rows_of: dict[CellValue, list[int]] = {}
     for place, row in enumerate(table.rows):
         if not row.get("beside"):
             rows_of.setdefault((row.get("human"), row.get("aspect")), []).append(place)
@@ -557,8 +561,8 @@ def _best_cells(table: Table) -> dict[int, set[int]]:
         }
         if len(set(shown.values())) > 1:
             best = (min if column.statistic.better == "lower" else max)(shown.values())
-            for row in (row for row, value in shown.items() if value == best):
-                cells.setdefault(row, set()).add(place)
+            for at in (row for row, value in shown.items() if value == best):
+                cells.setdefault(at, set()).add(place)
     return cells
 
 
@@ -583,8 +587,4 @@ def audit_table(label: str, rows: Sequence[Mapping[str, object]]) -> Table:
 
 def audit_tables(tables: Sequence[ScoreTable]) -> list[Table]:
     """Return the tables of the audits that metrics stored with their scores."""
-    return [
-        audit_table(table.signature.label, table.statistics.details["audit"]["rows"])
-        for table in tables
-        if "audit" in table.statistics.details
-    ]
+    return [audit_table(table.signature.label, table.audit.rows) for table in tables if table.audit]

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from gecjury.core.arrays import NumberArray, blocks
 from gecjury.core.runtime import Progress, Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scores import Scores, Statistics
+
+CountedPart: TypeAlias = Any
+"""What a metric counts in a part of a corpus, and joins: its statistics, or more than these."""
 
 _PART = 1 << 15  # sentences of a corpus on disk that are held at once
 
@@ -36,14 +39,14 @@ class CountsInParts(ABC):
         """Return True unless the statistics depend on the whole corpus."""
         return True
 
-    def count_part(self, corpus: Corpus, runtime: Runtime) -> Any:
+    def count_part(self, corpus: Corpus, runtime: Runtime) -> CountedPart:
         """Return what `join_parts` needs from a part of a corpus on disk: its statistics.
 
         Values that need the whole corpus are left to `join_parts`.
         """
         return self.statistics(corpus, runtime)
 
-    def join_parts(self, parts: Iterable[Any], corpus: Corpus) -> Statistics:
+    def join_parts(self, parts: Iterable[CountedPart], corpus: Corpus) -> Statistics:
         """Return the statistics of a corpus from those of its parts.
 
         Counts by error type (`by_type`), the only details, are summed.
@@ -92,7 +95,7 @@ def counted_in_parts(
     """
     bare = replace(runtime, progress=Progress())
 
-    def counted() -> Iterator[Any]:
+    def counted() -> Iterator[CountedPart]:
         with runtime.progress.task(name, len(corpus)) as bar:
             for rows in blocks(len(corpus), 1, _PART):
                 yield scorer.count_part(corpus.take(range(rows.start, rows.stop)), bare)

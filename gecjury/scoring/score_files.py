@@ -355,7 +355,7 @@ def _record(system: str, mark: str, row: Statistics) -> dict[str, object]:
     return {"system": system, "print": mark, "statistics": _packed(row.values), "items": items}
 
 
-def _number(value: Any) -> float | None:
+def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 

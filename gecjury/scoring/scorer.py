@@ -18,14 +18,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import option
+from gecjury.core.settings import OptionField, option
 from gecjury.core.wording import EscapedStderr
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.groups import distinct_groups
@@ -53,7 +53,7 @@ def setting(
     scoring: bool = False,
     place: bool = False,
     **details: object,
-) -> Any:
+) -> OptionField:
     """Return a field of a metric, with what its type and default cannot say.
 
     Args:

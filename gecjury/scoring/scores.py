@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, NumberArray, draw_weights, settled
+from gecjury.core.textfiles import JsonValue
 from gecjury.core.wording import duration, html_table, number, visible
 from gecjury.scoring.signature import Signature
 
@@ -37,6 +38,22 @@ class Statistics:
     sentence_types: Callable[[int, int], Mapping[tuple[str, int], float]] | None = field(
         default=None, repr=False, compare=False
     )
+
+
+@dataclass(frozen=True)
+class StoredAudit:
+    """The audit of its models that a judge stored with its scores.
+
+    Attributes:
+        members: one audit for each model.
+        rows: the audits as cells: `model`, `what`, `value`.
+        panel: agreement of a panel's models: Krippendorff's α, `ordinal` and `interval`, and the
+            number of `corrections` it is computed from; None for a single model.
+    """
+
+    members: Sequence[Mapping[str, JsonValue]]
+    rows: Sequence[Mapping[str, JsonValue]]
+    panel: Mapping[str, float | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +122,11 @@ class SystemScores(Sequence[float]):
         self._systems = tuple(systems)
         self._values = values
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: str | int) -> float: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[float]: ...
+    def __getitem__(self, key: str | int | slice) -> float | list[float]:
         """Return the score of a system, by name or position; a slice gives several."""
         if isinstance(key, str):
             if key not in self._systems:
@@ -125,7 +146,7 @@ class SystemScores(Sequence[float]):
         """Return systems with their scores, as `dict.items` does."""
         return zip(self._systems, self._values.tolist(), strict=True)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumberArray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NumberArray:
         return np.array(self._values, dtype=dtype)
 
     def __repr__(self) -> str:
@@ -223,6 +244,12 @@ class ScoreTable:
 
     def _by_system(self, values: FloatArray | None) -> SystemScores | None:
         return None if values is None else SystemScores(self.systems, values)
+
+    @property
+    def audit(self) -> StoredAudit | None:
+        """The audit that was stored with the scores; None except for judges."""
+        audit = self.statistics.details.get("audit")
+        return audit and StoredAudit(audit["members"], audit["rows"], audit.get("panel"))
 
     @property
     def unanswered(self) -> int:

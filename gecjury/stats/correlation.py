@@ -66,21 +66,6 @@ def kendall(x: NumberArray, y: NumberArray) -> float:
     return _of_present(taus, x, y, 2)
 
 
-def pairwise_accuracy(human: NumberArray, metric: NumberArray) -> float:
-    """Return the share of pairs that a metric orders as human scores do (Kocmi et al. 2021).
-
-    Pairs with equal human scores are left out; a pair with equal metric scores counts one half.
-
-    Args:
-        human: human scores, shape (systems,).
-        metric: metric scores, shape (systems,).
-
-    Returns:
-        Between 0 and 1; NaN for fewer than 3 systems or a constant vector.
-    """
-    return _of_present(pairwise_accuracies, human, metric, 3)
-
-
 def _of_present(
     measure: Callable[[FloatArray, FloatArray], FloatArray],
     x: NumberArray,
@@ -129,12 +114,7 @@ def _pearson_around_0(xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatAr
 
 
 def pearson_of_sums(
-    total: FloatArray,
-    x: FloatArray,
-    y: FloatArray,
-    xx: FloatArray,
-    yy: FloatArray,
-    xy: FloatArray,
+    total: FloatArray, x: FloatArray, y: FloatArray, xx: FloatArray, yy: FloatArray, xy: FloatArray
 ) -> FloatArray:
     """Return Pearson's r from the weight of all points and Σx, Σy, Σx², Σy², Σxy, elementwise.
 

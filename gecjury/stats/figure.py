@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gecjury.core.records import PassedOn
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -78,7 +80,10 @@ def grouped(figures: Iterable[Figure], names: Sequence[str] = ABOUT) -> list[lis
 
 
 def figures_about(
-    values: Mapping[str, float], intervals: Mapping[str, tuple[float, float]] = {}, /, **about: Any
+    values: Mapping[str, float],
+    intervals: Mapping[str, tuple[float, float]] = {},
+    /,
+    **about: PassedOn,
 ) -> list[Figure]:
     """Return a figure for each value.
 
@@ -95,7 +100,9 @@ def figures_about(
     ]
 
 
-def figures_by(field: str, values: Mapping[str, Mapping[str, float]], **about: Any) -> list[Figure]:
+def figures_by(
+    field: str, values: Mapping[str, Mapping[str, float]], **about: PassedOn
+) -> list[Figure]:
     """Return the figures of several systems, or of the names in another field.
 
     Args:

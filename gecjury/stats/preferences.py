@@ -207,6 +207,19 @@ class PairOutcomes:
     epsilon: float
 
 
+def _credited(wanted: IntArray, sign: IntArray, ties: TieRule) -> tuple[FloatArray, FloatArray]:
+    """Return what each pair counts in the accuracy, and what it counts in the numerator of τ."""
+    tied, agree = sign == 0, sign == wanted
+    right = agree.astype(np.float64)
+    balance = np.where(agree, 1.0, np.where(tied & (ties != "calibrated"), 0.0, -1.0))
+    if ties == "official":
+        right = np.where(tied, wanted < 0, right).astype(np.float64)
+        balance = 2 * right - 1
+    elif ties == "half":
+        right = (balance + 1) / 2
+    return right, balance
+
+
 def pair_outcomes(
     human: NumberArray,
     first: NumberArray,
@@ -233,15 +246,7 @@ def pair_outcomes(
         gap = settled(np.append(0.0, gap))[1:]
         epsilon = _calibrate(wanted, sign, gap, _weights(labels, np.full(len(gap), True)))
         sign = np.where(gap <= epsilon, 0, raw_sign)
-    tied, agree = sign == 0, sign == wanted
-    right = agree.astype(np.float64)
-    balance = np.where(agree, 1.0, np.where(tied & (ties != "calibrated"), 0.0, -1.0))
-    if ties == "official":
-        right = np.where(tied, wanted < 0, right).astype(np.float64)
-        balance = 2 * right - 1
-    elif ties == "half":
-        right = (balance + 1) / 2
-    used = ~tied if ties == "drop" else np.full(len(wanted), True)
+    right, balance = _credited(wanted, sign, ties)
     return PairOutcomes(
         kept=kept,
         wanted=wanted,
@@ -250,7 +255,7 @@ def pair_outcomes(
         gap=gap,
         right=right,
         balance=balance,
-        used=used,
+        used=sign != 0 if ties == "drop" else np.full(len(wanted), True),
         missing=missing,
         epsilon=epsilon,
     )

@@ -164,11 +164,7 @@ def _of_pairs(
 
 
 def confidences(
-    wanted: Differences,
-    metric: Differences | None,
-    signs: FloatArray,
-    *,
-    at_once: int = BLOCK,
+    wanted: Differences, metric: Differences | None, signs: FloatArray, *, at_once: int = BLOCK
 ) -> FloatArray:
     """Return `confidence` of every pair of systems that humans compared.
 

@@ -314,23 +314,18 @@ def rate_resampled(
     workers: int = 1,
     at_once: int = _AT_ONCE,
 ) -> FloatArray:
-    """Return TrueSkill of every draw: the result of `rate` for the sentences of the draw in order.
+    """Return the means of skills of every draw, M × B × S: those of `rate` for its sentences.
 
     A draw plays its sentences in the order of the file, and one that it contains k times k times in
     a row. All draws are played side by side, each at its own sentence. Single precision keeps
     skills exact to about 1e-5.
 
     Args:
-        waves: comparisons of all sentences.
         counts: B × sentences, how often each draw contains each sentence.
-        systems: S.
         game: the constants; `tau` must be 0 and the probability of a draw below one half.
         metrics: M, the number of metrics whose comparisons are in `waves`.
         workers: number of processes; the result does not depend on it.
         at_once: number of skills updated side by side; the result does not depend on it.
-
-    Returns:
-        Means of the skills, M × B × S.
     """
     turns = _turns(counts.astype(np.int64))
     games = int(counts.sum()) * math.comb(systems, 2) * metrics
@@ -364,11 +359,7 @@ def _turns(times: IntArray) -> IntArray:
 
 
 def _rate(
-    waves: Sequence[Wave] | ComparedWaves,
-    turns: IntArray,
-    systems: int,
-    metrics: int,
-    game: Game,
+    waves: Sequence[Wave] | ComparedWaves, turns: IntArray, systems: int, metrics: int, game: Game
 ) -> Float32Array:
     """Return means of the skills of some draws, S × M × draws."""
     # Skills are in units of √2·β, so that the noise of a comparison is 1.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from gecjury.core.settings import REQUIRED, option
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus, Version
     from gecjury.corpus.languages.language import Language
     from gecjury.scoring.scorer import Scorer
+
+InputData: TypeAlias = Any
+"""What inputs read for their study: a corpus, benchmarks, or files to train on."""
 
 Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
 """Things that a command works with; it accepts the shared options of each of them."""
@@ -230,7 +233,7 @@ class Inputs(ABC):
     described: bool = field(default=False, kw_only=True)
 
     @abstractmethod
-    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> Any:
+    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> InputData:
         """Return the data that a user names.
 
         Args:
@@ -238,7 +241,7 @@ class Inputs(ABC):
             runtime: folders of data and caches, progress.
         """
 
-    def note(self, given: Arguments, data: Any, scorers: Sequence[Scorer]) -> str:
+    def note(self, given: Arguments, data: InputData, scorers: Sequence[Scorer]) -> str:
         """Return a message about data that metrics read differently; usually empty."""
         return ""
 
@@ -253,7 +256,9 @@ class Files(Inputs):
         """Read the files."""
         return self._corpus(given, given.options.hypotheses)
 
-    def _corpus(self, given: Arguments, outputs: Any, *, on_disk: bool = False) -> Corpus:
+    def _corpus(
+        self, given: Arguments, outputs: Sequence[str] | Mapping[str, str], *, on_disk: bool = False
+    ) -> Corpus:
         from gecjury.corpus.files.reading import read_corpus
 
         files: Outputs | OldAndNew = given.options
@@ -268,7 +273,7 @@ class Files(Inputs):
             split=files.split,
         )
 
-    def note(self, given: Arguments, data: Any, scorers: Sequence[Scorer]) -> str:
+    def note(self, given: Arguments, data: InputData, scorers: Sequence[Scorer]) -> str:
         """Return a message if gold edits and references are different corrections.
 
         They are used by different metrics, whose scores then do not say the same.

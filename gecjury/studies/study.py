@@ -16,12 +16,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import Option, check, options_of, recorded, settings_from
-from gecjury.studies.inputs import Arguments, Inputs, Need
+from gecjury.studies.inputs import Arguments, InputData, Inputs, Need
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -75,7 +75,7 @@ class Work:
         further: loads another benchmark in the same way as the first.
     """
 
-    data: Any
+    data: InputData
     scorers: tuple[Scorer, ...]
     runtime: Runtime
     folder: str | Path | None = None
@@ -383,7 +383,7 @@ class StudyFunction(Protocol[S_contra]):
         *,
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
-        **options: Any,
+        **options: object,
     ) -> Result:
         """Run the study; see `Study.__call__` for the arguments."""
 
@@ -392,9 +392,6 @@ def function_of(study: type[S]) -> StudyFunction[S]:
     """Return a study as a function of data, metrics and settings by keyword.
 
     Its signature and docstring list the settings by their names on the command line.
-
-    Args:
-        study: the class of its settings, which describes the study.
     """
     options = {one.keyword: one for one in options_of(study, hidden=True)}
 
@@ -420,9 +417,8 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
         for name, one in options.items()
     ]
-    kind = f"{study.__name__} | None"
     parameters = [
-        one.replace(annotation=kind) if name == "settings" else one
+        one.replace(annotation=f"{study.__name__} | None") if name == "settings" else one
         for name, one in by_hand.parameters.items()
         if name != "values"
     ]

@@ -17,12 +17,12 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from gecjury.core.durable import GrowingFile
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.records import from_record
-from gecjury.core.textfiles import parse_json, read_text, write_text
+from gecjury.core.textfiles import JsonValue, parse_json, read_text, write_text
 from gecjury.web import AnnotationTask
 from gecjury.web.guards import RequestRefused, changed
 from gecjury.web.tasks import ASPECTS
@@ -219,7 +219,7 @@ class Journal:
         torn = self._file.size - whole
         if torn:
             self._file.cut(whole)
-        records: list[Any] = []
+        records: list[JsonValue] = []
         if whole:
             records = self._read(read_text(self.path).split("\n")[:-1], head)
         elif self.output.exists():
@@ -241,7 +241,7 @@ class Journal:
     def _append(self, record: Mapping[str, object]) -> None:
         self._file.append((json.dumps(record) + "\n").encode())
 
-    def _read(self, lines: Sequence[str], head: StudyHead) -> list[Any]:
+    def _read(self, lines: Sequence[str], head: StudyHead) -> list[JsonValue]:
         """Apply the lines of a journal, and return them without the head."""
         # The head is checked first, so that another study's answers are not reported as damage.
         self._check_head(parse_json(lines[0], f"{self.path}, line 1", _EXPECTED), head)
@@ -258,7 +258,7 @@ class Journal:
                 ) from None
         return records
 
-    def _check_head(self, record: Any, wanted: StudyHead) -> None:
+    def _check_head(self, record: object, wanted: StudyHead) -> None:
         """Refuse to continue a journal of another study or with other settings."""
         try:
             begun = from_record(StudyHead, record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
@@ -13,6 +13,12 @@ from gecjury.report.page.browser import WordRun, mark_edits
 from gecjury.report.page.markup import lang_attribute
 from gecjury.web.pages import rendered, static_file
 
+StoredReview: TypeAlias = Any
+"""A `Review` of `gecjury.judges.asking.items`, which pages do not import."""
+
+StoredReviewReply: TypeAlias = Any
+"""One of its replies."""
+
 MOST_SHOWN = 1_000
 """Most replies on a page."""
 
@@ -21,12 +27,8 @@ _MOST_REASON = 400
 _CODES = {name: code for code, name in LANGUAGES.items()}
 
 
-def replies_page(review: Any) -> str:
-    """Return stored replies as one self-contained page.
-
-    Args:
-        review: a `gecjury.judges.asking.items.Review`.
-    """
+def replies_page(review: StoredReview) -> str:
+    """Return stored replies as one self-contained page."""
     return rendered(
         "replies",
         title="Stored replies",
@@ -38,7 +40,7 @@ def replies_page(review: Any) -> str:
     )
 
 
-def _shown(reply: Any, several: bool) -> dict[str, Any]:
+def _shown(reply: StoredReviewReply, several: bool) -> dict[str, Any]:
     """Return a reply as the page shows it, with long texts cut."""
     judged = reply.judged
     language = judged.language if judged else ""
@@ -58,7 +60,7 @@ def _shown(reply: Any, several: bool) -> dict[str, Any]:
     }
 
 
-def _corrections(reply: Any) -> list[dict[str, Any]]:
+def _corrections(reply: StoredReviewReply) -> list[dict[str, Any]]:
     """Return one row per correction: its place, its words, its score."""
     judged, rows = reply.judged, []
     names = "AB" if judged.protocol == "pairwise" else range(1, len(judged.corrections) + 1)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
@@ -177,7 +177,7 @@ class _TrialPages:
         self._lock = asyncio.Lock()
 
     def _page(
-        self, form: _Pasted, status: int = 200, error: str = "", result: Any = None
+        self, form: _Pasted, status: int = 200, error: str = "", result: object = None
     ) -> Response:
         outputs = [*form.outputs, *[("", "")] * (2 - len(form.outputs))]
         references = [*form.references, *[""] * (2 - len(form.references))]

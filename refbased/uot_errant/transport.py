@@ -14,10 +14,9 @@ potentials in the log domain (Chizat et al. 2018, section 4), where each step sh
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
@@ -230,11 +229,12 @@ def balanced_plan(problem: Problem) -> FloatArray:
     return plan
 
 
-def _of_pot(module: str, name: str) -> Any:
+def _of_pot(module: str, name: str) -> Callable[..., FloatArray]:
     """Return a function of POT, which is imported only when it is needed."""
     try:
-        return getattr(import_module(module), name)
+        function: Callable[..., FloatArray] = getattr(import_module(module), name)
     except ImportError:
         raise MissingExtraError(
             f"POT is not installed: {install_hint('refbased')} (the package is called pot)"
         ) from None
+    return function

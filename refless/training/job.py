@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -42,7 +42,6 @@ class TrainingJob:
         notes: warnings for the model card, e.g. about leakage.
         recipe_name: the named recipe that the options came from, for card and manifest; empty for
             none.
-        drawn: called with the history (see `Watch`) whenever it has changed.
     """
 
     recipe: BaseRecipe
@@ -52,7 +51,6 @@ class TrainingJob:
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     recipe_name: str = ""
-    drawn: Callable[[Mapping[str, object]], None] | None = None
 
     @property
     def work(self) -> Path:
@@ -82,7 +80,7 @@ class TrainingJob:
         if self.recipe.settings.freeze_layers:
             config = read_config(resolve(self.recipe.encoder))
             check_layers(config, self.recipe.settings.freeze_layers)
-        return Watch(self.folder / HISTORY_FILE, self.drawn, self.runtime.tell)
+        return Watch(self.folder / HISTORY_FILE, self.runtime.tell)
 
     def finished(self, run: str, report: type[_T]) -> _T | None:
         """Return the report of an earlier, finished run in the folder; None if there is none.

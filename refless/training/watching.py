@@ -43,18 +43,9 @@ class Watch:
         told: called with a message for each part that an earlier run finished or started.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        drawn: Callable[[Mapping[str, object]], None] | None = None,
-        told: Callable[[str], None] = lambda line: None,
-    ) -> None:
-        """Continue the history that an earlier run wrote.
-
-        Args:
-            drawn: called with the whole history whenever it has changed.
-        """
-        self.path, self.drawn, self.told = path, drawn, told
+    def __init__(self, path: Path, told: Callable[[str], None] = lambda line: None) -> None:
+        """Continue the history that an earlier run wrote."""
+        self.path, self.told = path, told
         earlier = kept_record(dict[str, dict[str, object]], path)
         self.content: dict[str, dict[str, object]] = {"models": {}, **earlier}
 
@@ -76,8 +67,6 @@ class Watch:
         best = max(dev, key=lambda entry: entry["score"], default={})
         self.content["models"][model] = {"losses": losses, "dev": dev, "best": best.get("epoch")}
         write_text(self.path, json.dumps(self.content, indent=1))
-        if self.drawn is not None:
-            self.drawn(self.content)
 
 
 def dev_figures(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:

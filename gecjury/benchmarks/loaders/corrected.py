@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.marked_edits import EditMark, token_edits
@@ -26,6 +26,9 @@ from gecjury.core.errors import DataError, MissingExtraError, install_hint
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Annotation, M2Sentence, m2_annotations, read_m2
+
+UaGecDocument: TypeAlias = Any
+"""A `ua_gec.corpus.Document`."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -77,7 +80,7 @@ def read_ua_gec(
         MissingExtraError: the package is not installed.
         DataError: it contains no sentence of this part.
     """
-    documents: dict[str, list[Any]] = {}
+    documents: dict[str, list[UaGecDocument]] = {}
     for document in _package().Corpus(part, layer):
         documents.setdefault(document.doc_id, []).append(document)
     sentences: list[tuple[str, tuple[str, ...], M2Sentence]] = []
@@ -128,7 +131,7 @@ def _package() -> ModuleType:
     return module
 
 
-def _edits(document: Any) -> list[Edit] | None:
+def _edits(document: UaGecDocument) -> list[Edit] | None:
     """Return an annotator's edits, in tokens of the document; None if the marks do not fit."""
     text = document.annotated.get_original_text()
     marks, types = [], []

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeAlias
 
 from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.core.textfiles import lies_in
 
+HubDataset: TypeAlias = Any
+"""A `datasets.Dataset`."""
 
-def datasets_package(name: str) -> Any:
+
+def datasets_package(name: str) -> ModuleType:
     """Return the package `datasets`.
 
     Args:
@@ -20,16 +25,15 @@ def datasets_package(name: str) -> Any:
         MissingExtraError: it is not installed.
     """
     try:
-        import datasets
+        return import_module("datasets")
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"{name} needs the package {error.name}, which is not installed: "
             f"{install_hint('scale')}"
         ) from None
-    return datasets
 
 
-def hub_dataset(name: str) -> Any:
+def hub_dataset(name: str) -> HubDataset:
     """Load a dataset called `hf:NAME[:SPLIT]`.
 
     Args:
@@ -79,7 +83,7 @@ def _split_of(folder: str, split: str, splits: Sequence[str]) -> str:
     return split
 
 
-def _check_within(folder: Path, data: Any) -> None:
+def _check_within(folder: Path, data: HubDataset | dict[str, HubDataset]) -> None:
     """Refuse a saved dataset whose description names files of another folder.
 
     Raises:

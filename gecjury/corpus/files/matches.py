@@ -21,10 +21,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gecjury.core.errors import InputError
-from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
+from gecjury.core.textfiles import MOST_JSON, JsonValue, parse_json, shown_path
 from gecjury.corpus.corpus import ReferenceMark, Version
 from gecjury.corpus.files.forms import json_or_none
 from gecjury.corpus.languages.language import Language
@@ -177,7 +177,7 @@ def _raws(reply: object, where: str) -> Iterator[_Raw]:
         yield raw
 
 
-def _of_languagetool(match: Mapping[str, Any]) -> _Raw:
+def _of_languagetool(match: Mapping[str, JsonValue]) -> _Raw:
     start, length = match["offset"], match["length"]
     rule = match.get("rule") or {}
     context, quoted = match.get("context"), None
@@ -191,7 +191,7 @@ def _of_languagetool(match: Mapping[str, Any]) -> _Raw:
     return _Raw(start, start + length, True, suggestions, named, quoted)
 
 
-def _of_harper(lint: Mapping[str, Any], place: str) -> _Raw:
+def _of_harper(lint: Mapping[str, JsonValue], place: str) -> _Raw:
     inner = lint.get("inner", lint)
     span = lint["span"]
     start, end = (span.get(f"char_{edge}", span.get(edge)) for edge in ("start", "end"))
@@ -201,7 +201,7 @@ def _of_harper(lint: Mapping[str, Any], place: str) -> _Raw:
     return _Raw(start, end, "inner" in lint, suggestions, rule, quoted)
 
 
-def _suggestion(value: Any, place: str) -> tuple[str, bool]:
+def _suggestion(value: JsonValue, place: str) -> tuple[str, bool]:
     """Return a suggestion of Harper's as text, and whether it is inserted after the span.
 
     Raises:

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from gecjury.core.errors import InputError
-from gecjury.core.textfiles import FileLines, parse_json, read_lines, shown_path
+from gecjury.core.textfiles import FileLines, JsonValue, parse_json, read_lines, shown_path
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.aligned import ESSAY, aligned, row_ids
@@ -412,7 +412,7 @@ def _texts(path: str | Path, lines: Sequence[str], role: Role) -> tuple[Version,
     unit = "row" if form == "list" else "line"
     if form == "table":
         table = _table(path, role)
-        values: list[tuple[int, Any]] = [(row.line, row.cells) for row in table.rows]
+        values: list[tuple[int, object]] = [(row.line, row.cells) for row in table.rows]
         unit, notes = next((row.unit for row in table.rows), unit), table.notes
     else:
         values = _json_values(lines, where, form)
@@ -460,7 +460,7 @@ def _refuse_lists(texts: Iterable[str], where: str, expected: str) -> None:
         )
 
 
-def _lower_keys(value: object) -> Any:
+def _lower_keys(value: object) -> object:
     """Return a row with its columns' names as those of keys; another value as it is."""
     if not isinstance(value, Mapping):
         return value
@@ -483,7 +483,7 @@ def _unknown_texts(rows: Sequence[tuple[int, Mapping[str, object]]]) -> list[str
     return [name for name, count in counts.items() if 2 * count > len(rows)]
 
 
-def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int, Any]]:
+def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int, object]]:
     """Return the values of JSON lines, or of a list, each with its number."""
     if form == "list":
         return [*enumerate(parse_json("\n".join(lines), where, "one list of texts"), 1)]
@@ -506,7 +506,7 @@ def _table(path: str | Path, role: Role) -> TableFile:
     return table
 
 
-def _row_texts(value: Any, where: str, role: Role, keys: Sequence[str]) -> list[str]:
+def _row_texts(value: JsonValue, where: str, role: Role, keys: Sequence[str]) -> list[str]:
     """Return the texts of a row: one, or those of a list of references."""
     key = keys[0]
     if isinstance(value, dict):

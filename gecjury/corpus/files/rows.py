@@ -14,19 +14,25 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.core.textfiles import (
     MOST_BYTES,
     MOST_JSON,
+    JsonValue,
     decoded_text,
     parse_json,
     read_bytes,
 )
 from gecjury.corpus.files.forms import BINARY_ENDINGS, JSON_ENDINGS, ending_of
+
+ParquetMetadata: TypeAlias = Any
+"""A `pyarrow.parquet.FileMetaData`."""
 
 MOST_CELL = 1_000_000
 """Most characters in a cell of a table: an unclosed quotation mark takes in all that follows."""
@@ -84,7 +90,7 @@ class Row:
     cells: Mapping[str, object]
     unit: str = "line"
 
-    def __getitem__(self, column: str) -> Any:
+    def __getitem__(self, column: str) -> JsonValue:
         """Return a cell; it is empty where the row has no such column."""
         return self.cells.get(column, "")
 
@@ -359,7 +365,7 @@ def check_size(where: str, rows: int, cells: int, columns: int = 0) -> None:
         )
 
 
-def parquet_batch(about: Any, where: str) -> int:
+def parquet_batch(about: ParquetMetadata, where: str) -> int:
     """Return how many rows of a Parquet file can be read at once.
 
     Args:
@@ -379,20 +385,19 @@ def parquet_batch(about: Any, where: str) -> int:
     return max(1, min(1000, MOST_BYTES // most))
 
 
-def pyarrow() -> Any:
+def pyarrow() -> ModuleType:
     """Return the package pyarrow.
 
     Raises:
         MissingExtraError: it is not installed.
     """
     try:
-        import pyarrow
+        return import_module("pyarrow")
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"Parquet files need the package {error.name}, which is not installed: "
             f"{install_hint('scale')}"
         ) from None
-    return pyarrow
 
 
 _Records = tuple[list[str], Iterable[tuple[int, dict[str, object]]]]
@@ -548,7 +553,7 @@ def _check_workbook(archive: zipfile.ZipFile, where: str) -> None:
                     raise ValueError(f"{part.filename} has more than {_EXCEL_ROWS:,} rows")
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return float(value) if isinstance(value, Decimal) else value
 
 

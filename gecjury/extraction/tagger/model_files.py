@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from gecjury.core.arrays import IntArray
 from gecjury.core.runtime import import_alone
 from gecjury.extraction.tagger.importing import symbols
 from gecjury.extraction.tagger.windows import Parameters
+
+ModelPart: TypeAlias = Any
+"""The contents of a file that spaCy wrote: lists and objects of texts, numbers and arrays."""
 
 _MODEL = Path(__file__).parent / "model"
 _WORD = 2**64 - 1
@@ -59,12 +62,12 @@ def condition(wanted: str | Mapping[str, Any]) -> Callable[[str], bool]:
     return listed.__contains__ if kind == "IN" else lambda value: value not in listed
 
 
-def model_json(name: str) -> Any:
+def model_json(name: str) -> ModelPart:
     """Return the contents of one of the model's JSON files."""
     return json.loads((_MODEL / name).read_text(encoding="utf-8"))
 
 
-def _unpacked(name: str) -> Any:
+def _unpacked(name: str) -> ModelPart:
     """Return the contents of one of the model's files in MessagePack."""
     unpacker, arrays = import_alone("srsly.msgpack._unpacker", "srsly.msgpack._msgpack_numpy")
     message, hook = (_MODEL / name).read_bytes(), arrays.decode_numpy
@@ -172,5 +175,5 @@ def _lemma_tables(kind: str) -> tuple[frozenset[str], dict[str, list[str]], list
 
 
 @cache
-def _lemma_file() -> Any:
+def _lemma_file() -> ModelPart:
     return _unpacked("lemmatizer/lookups/lookups.bin")

@@ -229,7 +229,7 @@ def _judge_costs(audits: Iterable[Audit]) -> dict[str, str]:
     """Return the costs of judges by signature, according to their audits."""
     costs = {}
     for audit in audits:
-        spent = [member.get("cost") or {} for member in audit.members]
+        spent = [member.get("cost") or {} for member in audit.stored.members]
         amounts = [float(amount) for cost in spent if (amount := cost.get("amount")) is not None]
         # A sum without all members would be too low.
         if amounts and len(amounts) == len(spent):

@@ -80,33 +80,26 @@ class Attack(MadeUp["list[Damaged]"]):
         of_metric = [(one, effects_of(one.parts, corpus, perturbations, weights)) for one in scored]
         pairs = [(one, effect) for one, effects in of_metric for effect in effects]
         figures = [f for one, e in pairs for f in e.figures(one.label, one.scorer.family)]
+        plain = records(figures, names={"part": "attack"})
         rows = [
             {**row, "signature": one.signature, "verdict": effect.verdict}
-            for row, (one, effect) in zip(
-                records(figures, names={"part": "attack"}), pairs, strict=True
-            )
+            for row, (one, effect) in zip(plain, pairs, strict=True)
         ]
         # Damage may move lines on purpose, so remarks on damaged outputs would mislead.
         made_up = {what.name for one in scored for _, some in one.parts for what in some}
         damaged_outputs = tuple(f"system {name}:" for name in made_up)
         notes = tuple(note for note in notes_of(scored) if not note.startswith(damaged_outputs))
-        title = (
-            f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
-        )
+        size = f"{len(corpus)} sentences, {len(systems)} systems"
+        title = f"Damaged and undamaged, {size}{work.named}"
+        facts = {"inputs": work.inputs, "sentences": len(corpus), "systems": systems}
+        verdict = (f"{one.label} {summed_up(all_, len(systems))}." for one, all_ in of_metric)
         about = [*notes, *(one.signature for one in scored)]
         return Result(
             (Table(_COLUMNS, rows, title, about, "rows"), _described(perturbations)),
-            {
-                "inputs": work.inputs,
-                "sentences": len(corpus),
-                "systems": systems,
-                "seconds": {one.label: one.seconds for one in scored},
-            },
+            {**facts, "seconds": {one.label: one.seconds for one in scored}},
             notes,
             int(any(effect.numbers["missing"] for _, effect in pairs)),
-            verdict=tuple(
-                f"{one.label} {summed_up(all_, len(systems))}." for one, all_ in of_metric
-            ),
+            verdict=tuple(verdict),
             numbers=tuple(figures),
         )
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from typing import Any
 
 import numpy as np
 
@@ -102,12 +101,7 @@ class Estimated:
 
 
 def estimates_of(
-    table: ScoreTable,
-    labels: Labels,
-    drawn: FloatArray,
-    confidence: float,
-    *,
-    all_labels: bool,
+    table: ScoreTable, labels: Labels, drawn: FloatArray, confidence: float, *, all_labels: bool
 ) -> tuple[list[Estimated], list[Estimated], list[str]]:
     """Return a metric's estimates of systems, the best first, and of their differences.
 
@@ -120,14 +114,13 @@ def estimates_of(
         Estimates of systems, and of pairs of them; and remarks for the reader.
     """
 
-    def estimated(names: tuple[str, ...], moments: Moments, known: float, **more: Any) -> Estimated:
+    def estimated(names: tuple[str, ...], moments: Moments, known: float) -> Estimated:
         return Estimated(
             names,
             moments.estimate(confidence),
             moments.alone(confidence),
             int(np.count_nonzero(moments.labelled)),
             known if all_labels else None,
-            **more,
         )
 
     metric, notes = table.signature.label, []
@@ -158,20 +151,17 @@ def estimates_of(
         # With all scores as labels, this is the mean score with its interval.
         scored = Moments.of(JudgedOutputs(predictions[system], predictions[system]))
         alone, sources = scored.alone(confidence), len(predictions[system])
-        systems[system] = estimated(
-            (table.systems[system],),
-            one,
-            float(known[system]),
-            metric_alone=alone,
-            sources=sources,
-        )
+        estimate = estimated((table.systems[system],), one, float(known[system]))
+        systems[system] = replace(estimate, metric_alone=alone, sources=sources)
     order = sorted(systems, key=lambda system: -systems[system].powered.value)
     neighbours = set(pairwise(order))
     pairs = [
-        estimated(
-            (table.systems[one], table.systems[other]),
-            Moments.of(outputs[one], outputs[other]),
-            float(known[one] - known[other]),
+        replace(
+            estimated(
+                (table.systems[one], table.systems[other]),
+                Moments.of(outputs[one], outputs[other]),
+                float(known[one] - known[other]),
+            ),
             neighbours=(one, other) in neighbours,
         )
         for one, other in combinations(order, 2)

@@ -13,6 +13,7 @@ Every variance is a sum of squares over sources; a difference of two systems is 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +104,14 @@ def filled(scores: FloatArray) -> FloatArray:
     return np.where(scored, scores, scores[scored].mean())
 
 
+def _label_range(pair: Sequence[JudgedOutputs]) -> tuple[float, float, bool]:
+    """Return the lowest and the highest possible label, and whether there are no others."""
+    values = np.concatenate([one.labels[one.labelled] for one in pair])
+    ends = [*values.tolist(), *(end for one in pair for end in one.scale)]
+    low, high = min(ends), max(ends)
+    return low, high, bool(np.isin(values, (low, high)).all())
+
+
 def _mean(values: FloatArray, kept: BoolArray) -> Mean:
     """Return the mean over some sources, with the sample variance divided by their number."""
     count = int(np.count_nonzero(kept))
@@ -147,10 +156,7 @@ class Moments:
         pair = (first,) if second is None else (first, second)
         labelled = np.zeros(len(first.labels), dtype=np.bool_)
         sides = []
-        values = np.concatenate([one.labels[one.labelled] for one in pair])
-        ends = [*values.tolist(), *(end for one in pair for end in one.scale)]
-        low, high = min(ends), max(ends)
-        binary = bool(np.isin(values, (low, high)).all())
+        low, high, binary = _label_range(pair)
         unseen = np.zeros(2)
         for one in pair:
             judged = one.labelled

@@ -165,12 +165,9 @@ def named_references(
     if not named:
         raise OptionError(f"--references {chosen}: references of conll14; expected others or all")
     folder = open_data(runtime.data, cache=runtime.cache)
-    versions = (
-        version.take(corpus.rows)
-        for path in folder.paths(REFERENCE_SETS[chosen], wanted_by="seeda").values()
-        for version in read_versions(path, overlaps="keep")
-    )
-    return (ChainReferences(chosen, tuple(versions)),)
+    paths = folder.paths(REFERENCE_SETS[chosen], wanted_by="seeda").values()
+    versions = (version for path in paths for version in read_versions(path, overlaps="keep"))
+    return (ChainReferences(chosen, tuple(version.take(corpus.rows) for version in versions)),)
 
 
 def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> ChainReferences:

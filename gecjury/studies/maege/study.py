@@ -27,12 +27,7 @@ from gecjury.stats.figure import Figure, figures_about, records
 from gecjury.studies.inputs import Arguments, Inputs, language_from
 from gecjury.studies.made_up import MadeTexts, MadeUp, notes_of
 from gecjury.studies.maege.chains import MEANS, SourceChoice, annotated, sample
-from gecjury.studies.maege.references import (
-    CORPORA,
-    ReferenceSet,
-    named_references,
-    read_annotated,
-)
+from gecjury.studies.maege.references import CORPORA, ReferenceSet, named_references, read_annotated
 from gecjury.studies.study import Data, Work, function_of
 
 if TYPE_CHECKING:
@@ -246,10 +241,7 @@ _COLUMNS = (
     Column("tied_share", place="maege"),
     *(Column(key, hidden=("brief",)) for key in ("family", "missing", "seconds")),
 )
-_OF_TYPES = (
-    *map(Column, ("metric", "type", "edits", "mean")),
-    Column("error", place="by_type"),
-)
+_OF_TYPES = (*map(Column, ("metric", "type", "edits", "mean")), Column("error", place="by_type"))
 _BY_TYPE = "Mean score change when one edit of a type is applied, with its standard error"
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gecjury.core.runtime import Runtime
-from gecjury.studies.inputs import Arguments, Inputs
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -15,18 +14,6 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.languages.language import Language
     from gecjury.refless.data.labelled import LabelledSentence, LabelledText
-
-
-@dataclass(frozen=True)
-class TrainingTexts(Inputs):
-    """Named sets of training data, or files."""
-
-    metavar: str = "DATA"
-
-    def read(self, given: Arguments, study: Any, runtime: Runtime) -> Material:
-        """Return the names, which the training reads."""
-        shared = given.shared
-        return Material(given.names, study.checked, runtime, shared.lang, shared.fold, shared.quiet)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from gecjury.refless.training.recipe import DetectorRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Inputs
-from gecjury.studies.making.data import Material, TrainingTexts
+from gecjury.studies.making.data import Material
 from gecjury.studies.making.training import (
     BASE,
     CommonFields,
     Training,
     TrainingEffort,
+    TrainingTexts,
     recipes_text,
 )
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from gecjury.refless.training.detection import DetectorJob
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "base": {"encoder": BASE, "epochs": 2, "bf16": True, "freeze_layers": 0},
+    "base": {"encoder": BASE, "epochs": 2, "bf16": True, "freeze_layers": 0}
 }
 """See `gecjury.studies.making.some.PRESETS`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainDetector(DetectorRecipe, Training):
+class TrainDetector(DetectorRecipe, Training["DetectorJob"]):
     """An encoder that detects wrong tokens, as a start for SOME and IMPARA.
 
     Attributes:

@@ -10,12 +10,13 @@ from gecjury.core.settings import option
 from gecjury.refless.training.recipe import RankerRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Inputs
-from gecjury.studies.making.data import Material, TrainingTexts
+from gecjury.studies.making.data import Material
 from gecjury.studies.making.training import (
     BASE,
     CommonFields,
     Training,
     TrainingEffort,
+    TrainingTexts,
     detection_effort,
     detection_origin,
     recipes_text,
@@ -42,7 +43,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainImpara(RankerRecipe, Training):
+class TrainImpara(RankerRecipe, Training["RankerJob"]):
     """A ranker on parallel text.
 
     Attributes:

@@ -13,12 +13,13 @@ from gecjury.refless.training.recipe import JudgeRecipe
 from gecjury.report.result import Result, Table
 from gecjury.stats.figure import values_of
 from gecjury.studies.inputs import Inputs
-from gecjury.studies.making.data import Material, TrainingTexts
+from gecjury.studies.making.data import Material
 from gecjury.studies.making.training import (
     PARTS,
     CommonFields,
     RatedTraining,
     TrainingEffort,
+    TrainingTexts,
     figure_columns,
     recipes_text,
 )
@@ -39,13 +40,13 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
         "accumulation": 3,
         "bf16": True,
         "freeze_layers": 0,
-    },
+    }
 }
 """See `gecjury.studies.making.some.PRESETS`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainJudge(JudgeRecipe, RatedTraining):
+class TrainJudge(JudgeRecipe, RatedTraining["JudgeJob"]):
     """A language model as judge of corrections, on ratings, rankings or stored replies.
 
     Attributes:

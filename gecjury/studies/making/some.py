@@ -14,13 +14,14 @@ from gecjury.refless.training.recipe import Recipe
 from gecjury.report.result import Result, Table
 from gecjury.stats.figure import values_of
 from gecjury.studies.inputs import Inputs
-from gecjury.studies.making.data import Material, TrainingTexts
+from gecjury.studies.making.data import Material
 from gecjury.studies.making.training import (
     BASE,
     PARTS,
     CommonFields,
     RatedTraining,
     TrainingEffort,
+    TrainingTexts,
     detection_effort,
     detection_origin,
     figure_columns,
@@ -71,7 +72,7 @@ name of the option. Options on the command line override them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainSome(Recipe, RatedTraining):
+class TrainSome(Recipe, RatedTraining["JobSettings"]):
     """Regressors of grammaticality, fluency and meaning, or of quality, on rated sentences.
 
     Attributes:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, TypedDict, TypeVar, cast
 
 from gecjury.benchmarks.table import benchmark_info, looks_like_path
 from gecjury.core.errors import OptionError, nearest
@@ -20,7 +20,7 @@ from gecjury.report.keys import keyed
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.figure import Figure, figures_about, records
-from gecjury.studies.inputs import Need
+from gecjury.studies.inputs import Arguments, Inputs, Need, ReadingStudy
 from gecjury.studies.making.data import Material
 from gecjury.studies.study import Output, Study, Work
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 register(Statistic("training.accuracy", "in the right order", better="higher", range=(0, 1)))
 
 R = TypeVar("R", bound=BaseRecipe)
+JobT = TypeVar("JobT", bound="TrainingJob")
 
 PARTS = ("train", "dev", "test")
 """The parts of the data of a training."""
@@ -79,8 +80,21 @@ class CommonFields(TypedDict):
     recipe_name: str
 
 
+@dataclass(frozen=True)
+class TrainingTexts(Inputs):
+    """Named sets of training data, or files."""
+
+    metavar: str = "DATA"
+
+    def read(self, given: Arguments, study: ReadingStudy, runtime: Runtime) -> Material:
+        """Return the names, which the training reads."""
+        assert isinstance(study, Training)
+        shared = given.shared
+        return Material(given.names, study.checked, runtime, shared.lang, shared.fold, shared.quiet)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Training(Study):
+class Training(Study, Generic[JobT]):
     """A training of a model.
 
     Attributes:
@@ -107,15 +121,15 @@ class Training(Study):
         return () if "none" in self.leakage else self.leakage
 
     @abstractmethod
-    def job(self, material: Material, common: CommonFields) -> TrainingJob:
+    def job(self, material: Material, common: CommonFields) -> JobT:
         """Read the data."""
 
     @abstractmethod
-    def train(self, job: Any) -> Result:
+    def train(self, job: JobT) -> Result:
         """Train, and return the figures."""
 
     @abstractmethod
-    def effort(self, job: Any) -> TrainingEffort:
+    def effort(self, job: JobT) -> TrainingEffort:
         """Return what the training reads."""
 
     def check(self, work: Work) -> None:
@@ -220,7 +234,7 @@ class Training(Study):
             numbers=tuple(figures),
         )
 
-    def _job(self, work: Work) -> Any:
+    def _job(self, work: Work) -> JobT:
         common: CommonFields = {
             "folder": Path(cast(str, work.folder)),
             "runtime": work.runtime,
@@ -236,7 +250,7 @@ class Training(Study):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatedTraining(Training):
+class RatedTraining(Training[JobT]):
     """A training on rated sentences.
 
     Attributes:

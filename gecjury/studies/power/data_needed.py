@@ -95,18 +95,17 @@ def needs_of(
     """Yield how much data detects every difference of one question.
 
     Args:
-        power: the probability of detecting the difference.
         how: the resamples at every size, and the level of the two-sided test.
     """
     quantity = asked.quantity
-    rng = np.random.default_rng([seed, 1])
-    deviation, slope = quantity.fit(how.resamples, rng)
+    pairs = len(quantity.observed)
+    deviation, slope = quantity.fit(how.resamples, np.random.default_rng([seed, 1]))
     # Converted to units: a sentence may have several judged pairs.
     c = deviation * np.sqrt(asked.rate)
     middle = float(np.nanmedian(c)) if np.isfinite(c).any() else math.nan
     at_hand = float(np.median(quantity.size * np.asarray(asked.rate)))
     # For one pair the influences are resampled; several pairs show how c varies.
-    if len(quantity.observed) == 1:
+    if pairs == 1:
         influences = quantity.influences()
         rng = np.random.default_rng([seed, 2])
         rows = rng.integers(len(influences), size=(2000, len(influences)))
@@ -116,7 +115,6 @@ def needs_of(
         low, high = np.nanquantile(c, [0.1, 0.9]).tolist()
     for value in _DIFFERENCES[asked.question]:
         fewest, count, most = (needed(one, value, power, how.level) for one in (low, middle, high))
-        pairs = len(quantity.observed)
         values = {
             "pairs": pairs,
             "value": value,

@@ -80,7 +80,6 @@ def costly_sentences(
         without: dict[int, FloatArray] = {}
         for row, system in enumerate(table.systems):
             scores = table.sentences[row].tolist()
-            # Low scores are most likely to cost much, and trying every line would take long.
             scored = [line for line, score in enumerate(scores) if score == score]
             scored.sort(key=lambda line: (scores[line], sizes[line]))
             tried = scored[: max(_CANDIDATES, 5 * count)]
@@ -91,17 +90,16 @@ def costly_sentences(
             totals = np.array([without[line][row] for line in tried])
             costs = np.nan_to_num(totals - table.by_system.score[row]).tolist()
             order = sorted(zip(costs, tried, strict=True), key=lambda pair: (-pair[0], pair[1]))
-            for cost, line in order[:count]:
-                if cost > 0:
-                    yield CostlySentence(
-                        system=system,
-                        metric=table.signature.label,
-                        line=corpus.line(line),
-                        score=scores[line],
-                        cost=cost,
-                        source=language.shown(corpus.sources[line]),
-                        marked=corpus.systems[system].marked(corpus.sources[line], line, language),
-                    )
+            for cost, line in (pair for pair in order[:count] if pair[0] > 0):
+                yield CostlySentence(
+                    system=system,
+                    metric=table.signature.label,
+                    line=corpus.line(line),
+                    score=scores[line],
+                    cost=cost,
+                    source=language.shown(corpus.sources[line]),
+                    marked=corpus.systems[system].marked(corpus.sources[line], line, language),
+                )
 
 
 def costly_table(rows: Sequence[Record]) -> Table:

@@ -229,10 +229,7 @@ def most_changed(
     for system, of_one in zip(good.names, counted, strict=True):
         order = sorted(range(len(lines)), key=lambda row: -len(of_one[row]))[:show]
         groups[system] = [
-            (
-                f"line {lines[row] + 1} · edits: {count}",
-                [("", _marked(good, row, of_one[row]))],
-            )
+            (f"line {lines[row] + 1} · edits: {count}", [("", _marked(good, row, of_one[row]))])
             for row in order
             if (count := len(of_one[row]))
         ]

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import isnan, nan
-from typing import Any
 
 import numpy as np
 
@@ -141,7 +140,6 @@ def ranking(
     what: str = "",
     paired: Mapping[tuple[str, str], Interval] | None = None,
     gaps: Mapping[tuple[str, str], float] | None = None,
-    **about: Any,
 ) -> Ranking:
     """Rank systems by the first of their numbers; those without one come last.
 
@@ -154,7 +152,6 @@ def ranking(
         what: name of the number in a sentence; empty if it is clear.
         paired: interval of the lead of one system over another.
         gaps: the lead itself, where it is not the difference of the numbers.
-        **about: further fields of the ranking.
     """
     names = tuple(numbers)
     firsts = [of_system[0] for of_system in numbers.values()]
@@ -193,7 +190,7 @@ def ranking(
         same=0.5 * 10**-_DIGITS,
         directed=directed,
     )
-    return Ranking(systems=tuple(systems), lead=lead, tests=tests, names=names, **about)
+    return Ranking(systems=tuple(systems), lead=lead, tests=tests, names=names)
 
 
 def rank_scores(
@@ -210,10 +207,7 @@ def rank_scores(
     """Rank the systems of a table of scores.
 
     Args:
-        scorer: the metric that scored the table.
-        table: scores and statistics.
         how: the bootstrap over sentences and the tests; neither if it draws nothing.
-        seed: seed of the resamples and of the permutations.
         aggregate: the score that systems are ranked by.
         tested: whether the differences of systems are tested.
         tests: tests that were computed before.
@@ -222,42 +216,43 @@ def rank_scores(
     Raises:
         OptionError: the resamples would not fit in memory.
     """
-    lines, bounded = table.sentences.shape[1], how.over != "none"
+    bounded = how.over != "none"
     bounds: Mapping[str, list[Interval]] = {}
     dropped = 0
     if bounded:
         # The number of sentences in a resample is known only here.
-        check_resamples(how.resamples, lines)
+        check_resamples(how.resamples, table.sentences.shape[1])
         bounds, dropped = score_intervals(scorer, table, aggregate, how, seed)
+    numbers = _score_figures(table, aggregate, bounds)
+    if bounded and tested:
+        tests = compare_systems(scorer, table, aggregate, how, seed)
+    gaps = _shared_gaps(scorer, table, aggregate)
+    ranked = ranking(numbers, tests, how, directed=scorer.directed, paired=paired, gaps=gaps)
+    about = table.signature
+    return replace(ranked, metric=about.label, signature=str(about), dropped=dropped)
+
+
+def _score_figures(
+    table: ScoreTable, aggregate: Aggregate, bounds: Mapping[str, Sequence[Interval]]
+) -> dict[str, tuple[Figure, ...]]:
+    """Return the scores of each system, with their intervals."""
     scores = measures(aggregated(table, aggregate))
     missing = np.isnan(table.sentences).sum(axis=1).tolist()
-    numbers: dict[str, tuple[Figure, ...]] = {}
-    for row, system in enumerate(table.systems):
-        numbers[system] = tuple(
+    about = {"metric": table.signature.label, "family": table.signature.family}
+    return {
+        system: tuple(
             figures_about(
                 {key: float(values[row]) for key, values in scores.items()},
                 {key: of_key[row] for key, of_key in bounds.items()},
                 level="score",
-                metric=table.signature.label,
-                family=table.signature.family,
                 system=system,
-                n=lines - missing[row],
+                n=table.sentences.shape[1] - missing[row],
                 missing=missing[row],
+                **about,
             )
         )
-    if bounded and tested:
-        tests = compare_systems(scorer, table, aggregate, how, seed)
-    return ranking(
-        numbers,
-        tests,
-        how,
-        paired=paired,
-        gaps=_shared_gaps(scorer, table, aggregate),
-        metric=table.signature.label,
-        signature=str(table.signature),
-        directed=scorer.directed,
-        dropped=dropped,
-    )
+        for row, system in enumerate(table.systems)
+    }
 
 
 def _shared_gaps(

@@ -196,10 +196,7 @@ class Score(Study):
         return {"limit": {"sentences": self.limit, "of": len(whole), "lines": lines}}, [note]
 
     def _further(
-        self,
-        work: Work,
-        tables: Sequence[ScoreTable],
-        asked: Mapping[str, Sequence[PartialScore]],
+        self, work: Work, tables: Sequence[ScoreTable], asked: Mapping[str, Sequence[PartialScore]]
     ) -> Iterator[Table]:
         """Yield the tables after that of sentences: parts of the scores, audits, costs.
 
@@ -276,11 +273,7 @@ _WITHOUT_AUDIT = (
 
 def _audits(tables: Sequence[ScoreTable]) -> dict[str, object]:
     """Return the audits of judges for JSON, by signature."""
-    audits = {
-        str(table.signature): table.statistics.details["audit"]["members"]
-        for table in tables
-        if "audit" in table.statistics.details
-    }
+    audits = {str(table.signature): table.audit.members for table in tables if table.audit}
     return {"audits": audits} if audits else {}
 
 

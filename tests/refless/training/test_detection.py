@@ -36,6 +36,7 @@ from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
 from gecjury.refless.training.trainer import losses
 from gecjury.refless.training.watching import Watch
 from tests import tiny
+from tests.refless.training.jobs import watched
 
 RUNTIME = Runtime(device="cpu")
 SETTINGS = TrainSettings(train_batch=8, epochs=3, learning_rate=1e-2, patience=0)
@@ -194,8 +195,8 @@ def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> No
         raise RuntimeError("killed")
 
     broken = job(start, tmp_path / "broken")
-    with pytest.raises(RuntimeError, match="killed"):
-        train_detector(replace(broken, drawn=stop))
+    with watched(stop), pytest.raises(RuntimeError, match="killed"):
+        train_detector(broken)
     assert list((broken.folder / "checkpoints" / "detector").glob("checkpoint-*"))
     assert train_detector(broken) == figures
     kept = "model.safetensors"

@@ -40,6 +40,7 @@ from gecjury.refless.training.trainer import (
 )
 from gecjury.refless.training.watching import HISTORY_FILE
 from tests.judges.tinymodel import make_tiny_model
+from tests.refless.training.jobs import watched
 
 torch = pytest.importorskip("torch")
 
@@ -330,16 +331,17 @@ def test_ranking_is_learnt_first_and_an_interrupted_run_goes_on_after_it(
     seen, unseen = marked(range(60)), marked(range(60, 80))
     texts = [text for version in seen for text in version.texts]
 
-    def made(folder: Path, **more: object) -> JudgeJob:
+    def made(folder: Path) -> JudgeJob:
         plain = job(tiny, folder, rated(sources=24), lora=lora)
-        return replace(plain, ranking=ordered(seen), texts=texts, **more)
+        return replace(plain, ranking=ordered(seen), texts=texts)
 
     def stop(history: object) -> None:
         raise KeyboardInterrupt
 
     train_judge(made(whole))
-    with pytest.raises(KeyboardInterrupt, match=r"judge: ranking is saved up to step (\d+) of \1"):
-        train_judge(made(broken, drawn=stop))
+    saved = r"judge: ranking is saved up to step (\d+) of \1"
+    with watched(stop), pytest.raises(KeyboardInterrupt, match=saved):
+        train_judge(made(broken))
     # Only the first step is over.
     (ranked,) = (broken / "checkpoints" / "ranking").glob("checkpoint-*")
     assert not list((broken / "checkpoints").glob("checkpoint-*"))
@@ -372,8 +374,8 @@ def test_an_interrupted_training_resumes_to_the_same_judge(
 
     data = rated(sources=24)
     train_judge(job(tiny, whole, data, lora=lora))
-    with pytest.raises(KeyboardInterrupt):
-        train_judge(replace(job(tiny, broken, data, lora=lora), drawn=stop))
+    with watched(stop), pytest.raises(KeyboardInterrupt):
+        train_judge(job(tiny, broken, data, lora=lora))
     assert list((broken / "checkpoints").glob("checkpoint-*"))
     told: list[str] = []
     again = job(tiny, broken, data, lora=lora)

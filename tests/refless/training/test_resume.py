@@ -26,7 +26,7 @@ from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from tests import tiny
 from tests.refless.test_impara import corrections
-from tests.refless.training.jobs import some_job
+from tests.refless.training.jobs import some_job, watched
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,8 @@ def test_a_training_killed_at_every_checkpoint_gives_the_same_model(
     killed = 0
     for _ in range(20):
         try:
-            resumed = train(replace(broken, drawn=kill))
+            with watched(kill):
+                resumed = train(broken)
             break
         except RuntimeError as error:
             assert str(error) == "killed"  # noqa: PT017  # how often it ends so is not known

@@ -19,6 +19,7 @@ from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from gecjury.refless.training.watching import HISTORY_FILE, Watch
 from tests import tiny
+from tests.refless.training.jobs import watched
 
 LOG = [
     {"loss": 2.0, "learning_rate": 0.1, "epoch": 0.5, "step": 10, "grad_norm": 1.0},
@@ -30,8 +31,7 @@ LOG = [
 
 
 def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -> None:
-    drawn: list[Any] = []
-    history = Watch(tmp_path / HISTORY_FILE, drawn.append)
+    history = Watch(tmp_path / HISTORY_FILE)
     history.note("seed-0", LOG[:2])
     history.note("seed-0", LOG)
     # A resumed run appends to the history of the killed one.
@@ -47,7 +47,6 @@ def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -
         "best": 2.0,
     }
     assert found["models"]["seed-1"]["best"] == 1.0
-    assert len(drawn) == 2
 
 
 @pytest.mark.parametrize("text", ["[]", '{"models": 3}', "{"])
@@ -84,10 +83,11 @@ def test_a_killed_training_keeps_curves(job: JobSettings) -> None:
         if len(seen) == 2:
             raise RuntimeError("killed")
 
-    with pytest.raises(RuntimeError, match="killed"):
-        train_some(replace(job, drawn=killed))
+    with watched(killed), pytest.raises(RuntimeError, match="killed"):
+        train_some(job)
     assert seen == [1, 2]
-    train_some(replace(job, drawn=lambda h: seen.append(len(h["models"]["shared"]["dev"]))))
+    with watched(killed):
+        train_some(job)
     assert seen == [1, 2, 3]
     history = json.loads((job.folder / HISTORY_FILE).read_text())["models"]["shared"]
     assert [entry["epoch"] for entry in history["dev"]] == [1.0, 2.0, 3.0]
@@ -107,10 +107,9 @@ def test_an_interrupt_reports_what_is_kept_and_the_next_run_where_it_resumes(
             raise KeyboardInterrupt
 
     # 48 rows in batches of 4, three times.
-    with pytest.raises(
-        KeyboardInterrupt, match=f"{second} is saved up to step 12 of 36. Run the same command"
-    ):
-        train_some(replace(job, drawn=stop))
+    saved = f"{second} is saved up to step 12 of 36. Run the same command"
+    with watched(stop), pytest.raises(KeyboardInterrupt, match=saved):
+        train_some(job)
     lines: list[str] = []
     train_some(replace(job, runtime=replace(job.runtime, tell=lines.append)))
     assert lines == [

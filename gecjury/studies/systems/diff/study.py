@@ -61,8 +61,7 @@ class Diff(SystemsStudy):
     by_type: TypeLevels = 2
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(
-        Resampling(over="sentences", permutations=1000),
-        offers=("resamples", "confidence"),
+        Resampling(over="sentences", permutations=1000), offers=("resamples", "confidence")
     )
     seed: int = option(0, least=0)
     fail_if: tuple[str, ...] = option((), metavar="CONDITION")

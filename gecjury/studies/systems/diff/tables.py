@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isnan, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -122,7 +122,7 @@ def _three(side: str, row: Record) -> str:
     return three_counts([row[f"{side}_{key}"] for key in ("tp", "fp", "fn")])
 
 
-def _counts(side: str, counts: Any) -> dict[str, float]:
+def _counts(side: str, counts: Iterable[float]) -> dict[str, float]:
     names = [f"{side}_{key}" for key in ("tp", "fp", "fn")]
     return dict(zip(names, whole_counts(counts), strict=True))
 
