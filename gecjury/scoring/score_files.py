@@ -125,7 +125,7 @@ class _StoredMember:
 
 
 @dataclass(frozen=True)
-class _StoredAudit:
+class _AuditInFile:
     members: Sequence[_StoredMember]
     rows: Sequence[Mapping[str, object]]
     panel: Mapping[str, float | None] | None = None
@@ -138,7 +138,7 @@ class _StoredDetails:
     # The true, false and missed edits of each system and type.
     by_type: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
     unanswered: int = 0
-    audit: _StoredAudit | None = None
+    audit: _AuditInFile | None = None
 
 
 def check_writable(folder: str | Path) -> None:

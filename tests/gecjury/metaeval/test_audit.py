@@ -253,4 +253,4 @@ def test_an_audit_includes_the_agreement_with_people() -> None:
     assert found.accuracy == pytest.approx(2.5 / 3)
     assert found.with_invalid == pytest.approx(0.5)
     assert np.isnan(found.ceiling)
-    assert audit.panel == {"ordinal": 0.4}
+    assert audit.stored.panel == {"ordinal": 0.4}

@@ -28,6 +28,7 @@ from gecjury.refless.training.trainer import (
 from gecjury.refless.training.watching import HISTORY_FILE, Watch
 from tests import tiny
 from tests.judges.tinymodel import make_tiny_model
+from tests.refless.training.jobs import watched
 
 RUNTIME = Runtime(device="cpu")
 SETTINGS = TrainSettings(train_batch=4, epochs=3, learning_rate=1e-3, patience=0)
@@ -60,7 +61,6 @@ def run(
     evaluate: Any,
     settings: TrainSettings = SETTINGS,
     runtime: Runtime = RUNTIME,
-    watch: Watch | None = None,
 ) -> Any:
     tokenizer = load_tokenizer(start)
     torch.manual_seed(0)
@@ -68,7 +68,7 @@ def run(
     task = LearningTask(
         name="x", model=model, tokenizer=tokenizer, examples=rated(tokenizer), evaluate=evaluate
     )
-    return fit(task, settings, folder, runtime, watch or Watch(folder / HISTORY_FILE))
+    return fit(task, settings, folder, runtime, Watch(folder / HISTORY_FILE))
 
 
 def rows_fit(model: Any, rows: int) -> list[int]:
@@ -254,9 +254,8 @@ def test_a_resumed_run_has_the_patience_of_an_unbroken_one(
         if len(seen) == killed:
             raise RuntimeError("killed")
 
-    watch = Watch(folder / HISTORY_FILE, kill)
-    with pytest.raises(RuntimeError, match="killed"):
-        run(start, folder, score, settings, watch=watch)
+    with watched(kill), pytest.raises(RuntimeError, match="killed"):
+        run(start, folder, score, settings)
     resumed = run(start, folder, score, settings)
     assert resumed.history == whole.history
     assert [entry["score"] for entry in whole.history] == scores[:3]
