@@ -94,11 +94,15 @@ def run(args: argparse.Namespace) -> int:
     # All checks are made before a model or a service is used.
     study.check(work)
     if note := study.inputs.note(given, work.data, work.scorers):
-        tell(note)
+        runtime.tell(note)
+
+    def finished(result: Result) -> Result:
+        return study.with_settings(result).worded(args.parser.as_typed)
+
     # A dry run ends here, since the next steps write files or send requests.
     if runtime.dry_run:
         if (rehearsal := study.rehearse(work)) is not None:
-            return shown(study.with_settings(rehearsal), args.format)
+            return shown(finished(rehearsal), args.format)
         print_plans(study.plans(work), args.format)
         return 0
     named = given.page
@@ -106,10 +110,10 @@ def run(args: argparse.Namespace) -> int:
     if named:
         check_page(named)
     if not args.quiet and (warning := study.warning(work)):
-        tell(warning)
+        runtime.tell(warning)
     # The checks are done; the following steps cost time and money.
     try:
-        result = study.with_settings(study.run(work))
+        result = finished(study.run(work))
     except KeyboardInterrupt as stop:
         # A training says itself what it keeps.
         raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None

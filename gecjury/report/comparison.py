@@ -676,7 +676,7 @@ def _untried(edits: EditComparison) -> list[str]:
         return []
     return [
         f"not compared on single edits, which costs as much as scoring again: "
-        f"{', '.join(edits.untried)}; to compare them, use --level edit"
+        f"{', '.join(edits.untried)}; to compare them, use `level=edit`"
     ]
 
 

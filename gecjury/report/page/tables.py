@@ -62,12 +62,12 @@ def table_html(table: Table, css: str, spoken: bool = False) -> Markup:
     """
     head, *columns = table.columns
     parts: dict[bool, list[tuple[str, list[_ShownCell]]]] = {False: [], True: []}
-    metrics = [row for row in table.rows if row["family"] not in BESIDE]
+    metrics = [row for row in table.rows if row.get("family") not in BESIDE]
     best = {column.key: _best(column, metrics) for column in columns if column.best}
     for row in table.rows:
         own = [column for column in columns if column.key in row or column.value]
         cells = [_shown(column, row, best.get(column.key)) for column in own]
-        parts[row["family"] in BESIDE].append((head.cell(row), cells))
+        parts[row.get("family") in BESIDE].append((head.cell(row), cells))
     longest = max((cells for rows in parts.values() for _, cells in rows), key=len, default=[])
     classes = ["", *("n" if "n" in cell.css.split() else "" for cell in longest)]
     groups = [(words, len(list(own))) for words, own in groupby(c.group for c in table.columns)]
