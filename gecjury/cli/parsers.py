@@ -213,19 +213,18 @@ class CommandParser(argparse.ArgumentParser):
         that the command does not have.
         """
         options = {action.dest: action for action in self._actions if action.option_strings}
-        keywords = {a.option.keyword: a for a in options.values() if hasattr(a, "option")}
-        options |= keywords
+        options |= {a.option.keyword: a for a in options.values() if hasattr(a, "option")}
 
         def typed(setting: re.Match[str]) -> str:
             name, value = setting.groups()
-            # Where files and benchmarks are read, each kind of references has its own option.
-            named = options.get("reference") if (name, value) == ("references", "FILE") else None
-            action = named or options.get(name)
-            if action is None:
+            # Files with references have an option of their own, beside that of a benchmark's sets.
+            if (name, value) == ("references", "FILE") and "-r" in self._option_string_actions:
+                return "-r FILE"
+            if (action := options.get(name)) is None:
                 return setting[0]
             if value in map(str, getattr(getattr(action, "option", None), "choices", ())):
                 value = value.replace("_", "-")
-            return f"{action.option_strings[0]} {'' if value == 'True' else value}".rstrip()
+            return f"{action.option_strings[-1]} {'' if value == 'True' else value}".rstrip()
 
         return re.sub("`([a-z][a-z0-9_]*)=([^`\n]*)`", typed, message)
 
