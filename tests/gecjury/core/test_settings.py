@@ -186,7 +186,7 @@ def test_values_out_of_bounds_are_refused(values: dict[str, Any], message: str) 
 def test_bounds_of_inner_settings() -> None:
     with pytest.raises(OptionError, match=r"`times=0`: expected 1 to 100 \(none of them"):
         Draws(times=0)
-    with pytest.raises(OptionError, match="--times 101: expected 1 to 100"):
+    with pytest.raises(OptionError, match="`times=101`: expected 1 to 100"):
         Draws(times=101)
 
 
