@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the study that the options describe, and print its result."""
     from gecjury.studies.study import Work
 
-    kind = study_of(args.parser.path)
+    kind, typed = study_of(args.parser.path), args.parser.as_typed
     # Errors in options are reported before any file is read.
     if not kind.inputs.described:
         refuse_useless(args, kind)
@@ -95,14 +95,10 @@ def run(args: argparse.Namespace) -> int:
     study.check(work)
     if note := study.inputs.note(given, work.data, work.scorers):
         runtime.tell(note)
-
-    def finished(result: Result) -> Result:
-        return study.with_settings(result).worded(args.parser.as_typed)
-
     # A dry run ends here, since the next steps write files or send requests.
     if runtime.dry_run:
         if (rehearsal := study.rehearse(work)) is not None:
-            return shown(finished(rehearsal), args.format)
+            return shown(study.with_settings(rehearsal).worded(typed), args.format)
         print_plans(study.plans(work), args.format)
         return 0
     named = given.page
@@ -113,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         runtime.tell(warning)
     # The checks are done; the following steps cost time and money.
     try:
-        result = finished(study.run(work))
+        result = study.with_settings(study.run(work)).worded(typed)
     except KeyboardInterrupt as stop:
         # A training says itself what it keeps.
         raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None

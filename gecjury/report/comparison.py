@@ -139,7 +139,7 @@ def document(answer: ComparisonWords) -> dict[str, object]:
         **keyed("settings", settings),
         "opponents": comparison.study.opponents,
         "fingerprint": benchmark.fingerprint,
-        "notes": list(benchmark.notes),
+        "notes": answer.notes,
         "rows": _json_rows(comparison, figures),
         "ceiling": {v: keyed("ceiling", p.agreement) for v, p in comparison.annotators.items()},
         "annotators": {view: _kappas(people) for view, people in comparison.annotators.items()},
@@ -153,7 +153,7 @@ def document(answer: ComparisonWords) -> dict[str, object]:
         "differences": [
             keyed("difference", gap) for gap in (uncertainty.differences if uncertainty else ())
         ],
-        "caveats": [caution.text for caution in comparison.cautions],
+        "caveats": [caution.text for caution in answer.cautions],
     }
     return {**record, **_requested(comparison, figures), "verdict": answer.verdict}
 

@@ -75,9 +75,7 @@ class Compared(Result):
 
     def worded(self, change: Callable[[str], str]) -> Self:
         """Return the result with its sentences and cautions changed."""
-        cautions = [replace(one, text=change(one.text)) for one in self.comparison.cautions]
-        comparison = replace(self.comparison, cautions=tuple(cautions))
-        return replace(super().worded(change), answer=replace(self.answer, comparison=comparison))
+        return replace(super().worded(change), answer=replace(self.answer, change=change))
 
     def figures(self) -> list[Figure]:
         """Return every number of the comparison: `pandas.DataFrame(result.figures())`."""

@@ -180,7 +180,9 @@ def test_a_judge_needs_consent_and_then_asks_the_named_server(
         ("llm-s:model=tiny", f"llm-s:model=tiny,base_url={hostile.url}")
     ):
         file = members(tmp_path / f"{number}.txt", metric)
-        with pytest.raises(OptionError, match=r"need your consent:\n  llm-s.*\n.*`allow_judges=True`"):
+        with pytest.raises(
+            OptionError, match=r"need your consent:\n  llm-s.*\n.*`allow_judges=True`"
+        ):
             load("jury", equal=file, base_url=named.url)
         scorer = load("jury", equal=file, allow_judges=True, base_url=named.url)
         scorer.score_corpus(corpus, runtime)
