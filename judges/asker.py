@@ -92,8 +92,8 @@ class Asker(Scorer):
                 raise OptionError(f"{self.name}: name the model to ask: {local}")
             raise OptionError(
                 f"{self.name}: name the model to ask, e.g. -m {self.name}:"
-                f"{read_models().suggestion()}; with --dry-run the command counts requests, tokens "
-                "and cost and sends nothing. A model of your own: "
+                f"{read_models().suggestion()}; with `dry_run=True` the command counts requests, "
+                "tokens and cost and sends nothing. A model of your own: "
                 f"-m {self.name}:base_url=http://HOST:PORT/v1,model=NAME, or {local}"
             )
         names = self.model.split("+")
@@ -163,7 +163,7 @@ class Asker(Scorer):
         notes = self.server_notes + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output. The "
             f"range assumes {least:,} to {most:,} of them per answer, which tokens.output and "
-            "cost.amount leave out; --max-cost counts them"
+            "cost.amount leave out; `max_cost=` counts them"
             for model in self.models()
             for least, most in [reasoning_range(model, thinking=self.thinking)]
             if most

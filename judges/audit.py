@@ -376,7 +376,7 @@ def _notes(audit: AuditRecord) -> Iterator[str]:
             f"{name}: the server counted far fewer tokens than the prompt has in "
             f"{swallowed['questions']} questions (lines {_lines(swallowed['lines'])}): it may cut "
             "prompts without saying so; start it with a longer window (Ollama: "
-            "OLLAMA_CONTEXT_LENGTH), and ask again with a separate cache folder (--cache DIR)"
+            "OLLAMA_CONTEXT_LENGTH), and ask again with a separate cache folder (`cache=DIR`)"
         )
 
 

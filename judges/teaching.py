@@ -103,7 +103,7 @@ def _refuse_other_prompt(path: Path, item: JudgedItem, taught: Prompt) -> None:
             f"{path}, line {item.line}: replies to another prompt ({item.prompt}, "
             f"{'edits shown, ' if edits_shown else ''}{theirs[:80]!r}) than the one the judge "
             f"is taught ({taught.id}); teach with the criterion of that prompt "
-            "(--criterion), or name another store"
+            "(`criterion=`), or name another store"
         )
 
 

@@ -42,7 +42,7 @@ _SLOWEST = 1_000  # bytes a second below which a transfer is too slow, although 
 _ATTEMPTS = 5
 _WORKERS = 8
 
-FolderOrigin = Literal["--data", "$GECJURY_DATA", "cache"]
+FolderOrigin = Literal["`data=`", "$GECJURY_DATA", "cache"]
 FileState = Literal["present", "missing", "altered"]
 
 
@@ -81,7 +81,7 @@ def open_data(
         )
     origin: FolderOrigin
     if data:
-        origin, root = "--data", Path(data)
+        origin, root = "`data=`", Path(data)
     elif os.environ.get("GECJURY_DATA"):
         origin, root = "$GECJURY_DATA", Path(os.environ["GECJURY_DATA"])
     else:
@@ -347,7 +347,7 @@ def _open(name: str, url: str) -> http.client.HTTPResponse:
 
 def _advice(name: str) -> str:
     return (
-        "Name a folder that contains the data with --data DIR, or set GECJURY_DATA to one, or run "
+        "Name a folder that contains the data with `data=DIR`, or set GECJURY_DATA to one, or run "
         f"`gecjury data fetch {name}` on a machine with network access"
     )
 

@@ -109,8 +109,7 @@ def _language(
     if info.path is not None and tokens is None and runs_pipeline(info.tokens):
         raise InputError(
             f"{info.path}: tokens = {info.tokens!r:.60} names a spaCy pipeline, which a "
-            f"benchmark's file must not choose: to use it, pass --tokens {info.tokens:.60} "
-            "(in Python tokens=...)"
+            f"benchmark's file must not choose: to use it, pass `tokens={info.tokens:.60}`"
         )
     # With --lang the defaults of that language apply, not those of the benchmark's own.
     same = lang is None or language_of(lang).code == info.language

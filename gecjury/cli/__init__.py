@@ -168,11 +168,8 @@ def _run(arguments: Sequence[str]) -> int:
             args.parser.error(_unknown(unknown[0], args.parser))
         _check(args)
         _complete_metrics(args)
-        try:
+        with args.parser.errors_as_typed():
             status = int(args.run(args))
-        except GecjuryError as error:
-            error.args = (args.parser.as_typed(str(error)),)
-            raise
     except SystemExit as stop:
         sys.stdout.flush()
         frame = stop.__traceback__

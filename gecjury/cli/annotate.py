@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
             replace(settings, outputs=tuple(args.outputs), references=tuple(args.references)),
             language=language_from(arguments_of(Shared, args)),
             runtime=runtime_from(args),
-            tell=lambda text: tell(f"gecjury: {text}"),
+            tell=lambda text: tell(args.parser.as_typed(f"gecjury: {text}")),
         )
         kept = len(study.journal.answers())
         tell(f"gecjury: {len(study.items)} to judge, {kept} answers so far in {args.output}")

@@ -71,7 +71,8 @@ def print_findings(
 
     # Readable formats omit a table without columns; JSON has an empty list for it.
     shown = [Column(key) for key in ("level", "file", "message")] if findings else []
-    rows = [asdict(finding) for finding in findings]
+    typed = args.parser.as_typed
+    rows = [{**asdict(one), "message": typed(one.message)} for one in findings]
     levels = Counter(finding.level for finding in findings)
     size = len(files)
     counts = [f"{number} {level}{'s' * (number != 1)}" for level, number in levels.items()]

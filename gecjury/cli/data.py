@@ -127,7 +127,8 @@ def _list(folder: DataFolder, form: str) -> int:
     keys = ("name", "kind", "files", "MB", "found", "licence")
     columns = [Column(key, digits=1) for key in keys]
     records = [dict(zip(keys, row, strict=True)) for row in rows]
-    notes = [f"looked up in {folder.root} ({folder.origin})"]
+    origin = folder.origin.replace("`data=`", "--data")
+    notes = [f"looked up in {folder.root} ({origin})"]
     print_table(columns, records, form, "Data sets", notes)
     return 0
 

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(files)}
     corpus = read_corpus(args.source, systems, lang=language, source_text=args.source_text)
     for remark in () if args.quiet else remarks_on(corpus, ()):
-        tell(as_note(remark))
+        tell(args.parser.as_typed(as_note(remark)))
     edits = corpus_edits(corpus, corpus.language.tagger, runtime_from(args))
     # The counts by type are printed in addition to a file of M2, or instead of it.
     if args.output or args.format == "table":

@@ -81,6 +81,6 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
     return Runtime(
         **values,
         use_cache=not args.no_cache,
-        tell=tell,
+        tell=lambda message: tell(args.parser.as_typed(message)),
         progress=Progress() if args.quiet else TerminalProgress(log=log),
     )

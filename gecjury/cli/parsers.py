@@ -7,6 +7,7 @@ of the commands that read it; the errors of other commands name these.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import glob
 import itertools
 import os
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
-from gecjury.core.errors import OptionError, nearest
+from gecjury.core.errors import GecjuryError, OptionError, nearest
 from gecjury.core.settings import Option, options_of
 from gecjury.core.wording import listed, visible
 from gecjury.studies.inputs import Need, Shared
@@ -126,8 +127,10 @@ class CommandParser(argparse.ArgumentParser):
 
     def _get_value(self, action: argparse.Action, text: str) -> object:
         """Return a value; that of an option of settings is read as in Python."""
-        option = getattr(action, "option", None)
-        return option.read(text) if option else super()._get_value(action, text)
+        if (option := getattr(action, "option", None)) is None:
+            return super()._get_value(action, text)
+        with self.errors_as_typed():
+            return option.read(text)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         # Options of settings have been checked when they were read.
@@ -211,17 +214,36 @@ class CommandParser(argparse.ArgumentParser):
         return action is not None and action.help is not argparse.SUPPRESS
 
     def as_typed(self, message: str) -> str:
-        """Return a message with settings as they are typed: `limit=5` as --limit 5."""
+        """Return a message with settings as they are typed.
+
+        `limit=5` becomes --limit 5; `limit=` and `limit=True` become --limit. A name without the
+        sign of equality may be that of a metric or a column, and stays as it is; so does a setting
+        that the command does not have.
+        """
+        options = {action.dest: action for action in self._actions if action.option_strings}
+        options |= {a.option.keyword: a for a in options.values() if hasattr(a, "option")}
 
         def typed(setting: re.Match[str]) -> str:
-            flag, value = f"--{setting[1]}".replace("_", "-"), setting[2].replace("_", "-")
-            # With files, references have a short flag; with a benchmark, they are a setting.
-            if flag == "--references" and "-r" in self._option_string_actions:
-                flag = "-r"
-            shown = flag if value == "True" else f"{flag} {value}"
-            return shown if flag in self._option_string_actions else setting[0]
+            name, value = setting.groups()
+            # Files with references have an option of their own, beside that of a benchmark's sets.
+            if (name, value) == ("references", "FILE") and "-r" in self._option_string_actions:
+                return "-r FILE"
+            if (action := options.get(name)) is None:
+                return setting[0]
+            if value in map(str, getattr(getattr(action, "option", None), "choices", ())):
+                value = value.replace("_", "-")
+            return f"{action.option_strings[-1]} {'' if value == 'True' else value}".rstrip()
 
-        return re.sub(r"`(\w+)=([\w.-]+)`", typed, message)
+        return re.sub("`([a-z][a-z0-9_]*)=([^`\n]*)`", typed, message)
+
+    @contextlib.contextmanager
+    def errors_as_typed(self) -> Iterator[None]:
+        """Name options in the errors of a block as they are typed."""
+        try:
+            yield
+        except GecjuryError as error:
+            error.args = (self.as_typed(str(error)),)
+            raise
 
     def format_help(self) -> str:
         """Return argparse's help, with all arguments declared."""

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the study that the options describe, and print its result."""
     from gecjury.studies.study import Work
 
-    kind = study_of(args.parser.path)
+    kind, typed = study_of(args.parser.path), args.parser.as_typed
     # Errors in options are reported before any file is read.
     if not kind.inputs.described:
         refuse_useless(args, kind)
@@ -90,11 +90,11 @@ def run(args: argparse.Namespace) -> int:
     # All checks are made before a model or a service is used.
     study.check(work)
     if note := study.inputs.note(given, work.data, work.scorers):
-        tell(note)
+        runtime.tell(note)
     # A dry run ends here, since the next steps write files or send requests.
     if runtime.dry_run:
         if (rehearsal := study.rehearse(work)) is not None:
-            return shown(study.with_settings(rehearsal), args.format)
+            return shown(study.with_settings(rehearsal).worded(typed), args.format)
         print_plans(study.plans(work), args.format)
         return 0
     named = given.page
@@ -102,10 +102,10 @@ def run(args: argparse.Namespace) -> int:
     if named:
         check_page(named)
     if not args.quiet and (warning := study.warning(work)):
-        tell(warning)
+        runtime.tell(warning)
     # The checks are done; the following steps cost time and money.
     try:
-        result = study.with_settings(study.run(work))
+        result = study.with_settings(study.run(work)).worded(typed)
     except KeyboardInterrupt as stop:
         # A training says itself what it keeps.
         raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None

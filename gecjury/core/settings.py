@@ -61,7 +61,8 @@ class Option:
         default: the value of the field unless another is named; None if it is required.
         required: whether there is no default.
         meaning: the entry of the docstring, without backquotes.
-        label: the beginning of messages about a value, such as `--seed ` or `green: beta=`.
+        label: the beginning of messages about a value where it is no setting, such as
+            `green: beta=`; see `named`.
         flags: flags on the command line, such as `("-d", "--difference")`; by default derived from
             the field's name. A name without a dash is a positional argument, or an option of a
             metric.
@@ -91,7 +92,7 @@ class Option:
     default: object
     required: bool
     meaning: str
-    label: str
+    label: str = ""
     flags: tuple[str, ...]
     metavar: str | None = None
     least: float | None = None
@@ -115,6 +116,11 @@ class Option:
     def keyword(self) -> str:
         """The name on the command line as a keyword of Python."""
         return self.flags[-1].lstrip("-").replace("-", "_")
+
+    def named(self, value: str = "") -> str:
+        """Return the setting as messages name it, which a command turns into what is typed."""
+        positional = not self.flags[0].startswith("-")
+        return f"{self.flags[0]} {value}" if positional else f"`{self.keyword}={value}`"
 
     @property
     def expected(self) -> str:
@@ -165,7 +171,7 @@ class Option:
         if (text := str(value).replace("_", "-")) in choices:
             return choices[text]
         # An option of a command that takes text is left out instead: `none` may be a value there.
-        word = not self.label.startswith("--") or str not in self.kinds
+        word = self.label or str not in self.kinds
         if types.NoneType in self.kinds and (value is None or (word and value == "none")):
             return None
         for kind in self.kinds if not self.choices else ():
@@ -211,7 +217,9 @@ class Option:
             expected = self.expected
             if isinstance(value, str) and set(value) & _QUOTATION_MARKS:
                 hint = "; leave out the quotation marks"
-        return OptionError(f"{self.label}{value!r:.60}: expected {expected}{hint}")
+        said = f"{value!r:.60}"
+        named = f"{self.label}{said}" if self.label else self.named(said)
+        return OptionError(f"{named}: expected {expected}{hint}")
 
 
 def _plain(number: float) -> str:
@@ -292,7 +300,7 @@ def _options_of(settings: type) -> tuple[Option, ...]:
                 if offers is None or inner.path in offers
             ]
             continue
-        flags = details.setdefault("flags", ("--" + field.name.replace("_", "-"),))
+        details.setdefault("flags", ("--" + field.name.replace("_", "-"),))
         required = field.default is REQUIRED
         kinds, choices, many = _kinds(hint)
         options.append(
@@ -304,7 +312,6 @@ def _options_of(settings: type) -> tuple[Option, ...]:
                 default=None if required else field.default,
                 required=required,
                 meaning=meanings.get(field.name, ""),
-                label=f"{flags[-1]} ",
                 **details,
             )
         )
@@ -415,9 +422,9 @@ def refuse_unread(
             applies = (not beside or _chosen(beside, values)) and (possible or not needed)
             if not applies or any(_chosen(name, values) for name in possible):
                 continue
-            why = f" with {_typed(beside)}" if beside else ""
-            why += f" without {' or '.join(map(_typed, possible))}" if possible else ""
-            raise OptionError(f"{one.flags[-1]} would do nothing{why}")
+            why = f" with {_setting(beside)}" if beside else ""
+            why += f" without {' or '.join(map(_setting, possible))}" if possible else ""
+            raise OptionError(f"{one.named()} would do nothing{why}")
 
 
 @functools.cache
@@ -463,7 +470,7 @@ def _chosen(name: str, values: Mapping[str, Any]) -> bool:
     return value in chosen if value else bool(chosen)
 
 
-def _typed(name: str) -> str:
-    """Return an option of `needs` as it is written on the command line."""
-    option_name, _, value = name.partition(" ")
-    return f"--{option_name.replace('_', '-')} {value}".rstrip()
+def _setting(need: str) -> str:
+    """Return an option of `needs` as messages name it."""
+    name, _, value = need.partition(" ")
+    return f"`{name}={value}`"

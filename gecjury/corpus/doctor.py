@@ -397,7 +397,7 @@ def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]
         )
     if looks_raw(lines):
         share = f"{raw_share(lines):.0%} of the lines are " if raw_share(lines) < 1 else ""
-        yield f"{share}raw text (punctuation attached to words): --tokens auto cuts all texts"
+        yield f"{share}raw text (punctuation attached to words): `tokens=auto` cuts all texts"
     if unparted := unparted_note(lines):
         yield unparted
 
@@ -411,7 +411,7 @@ def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str
         yield (
             f"{len(form)} lines differ from their source only in Unicode forms "
             f"({named_lines(form)}), such as full width: to every metric they are edits; "
-            "--fold nfkc makes them equal"
+            "`fold=nfkc` makes them equal"
         )
 
 

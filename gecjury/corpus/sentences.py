@@ -45,11 +45,11 @@ def split_corpus(corpus: Corpus) -> Corpus:
     for role, version in corpus.versions().items():
         if version.edits is not None or version.marks is not None:
             raise InputError(
-                f"{corpus.label(role)}: has edits of whole lines; --split is for plain text "
+                f"{corpus.label(role)}: has edits of whole lines; `split=` is for plain text "
                 "(`gecjury m2 apply` writes the text of M2)"
             )
     if corpus.gold is not None or corpus.reference_sets:
-        raise InputError("--split is for a source, outputs and references of plain text")
+        raise InputError("`split=` is for a source, outputs and references of plain text")
     parts = [sentences(line) for line in corpus.sources]
 
     def cut(version: Version) -> Version:

@@ -185,7 +185,7 @@ def _cut_line(
         name = language.tokens.removeprefix("auto:")
         raise InputError(
             f"{where}: the tokeniser {name} changes the text ({line!r:.80} becomes {text!r:.80}); "
-            "use another with --tokens"
+            "use another with `tokens=`"
         )
     return language.token_text(text)
 
@@ -315,7 +315,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         notes.insert(
             0,
             f"raw text{' in ' * bool(raw)}{listed(raw)}: every text is cut into tokens by the "
-            f"rules {rules} (--tokens space: as it is)",
+            f"rules {rules} (`tokens=space`: as it is)",
         )
     note = "; ".join(filter(None, notes))
     return replace(made, reading_notes=(f"{READING}{note}",) if note else ())
@@ -386,8 +386,8 @@ def settled(corpus: Corpus, language: Language) -> Language:
         code = detected_language(texts["source"])
         if not code:
             raise OptionError(
-                f"--lang auto: {corpus.label('source')} has too little text to tell its language; "
-                "name it, as in --lang en"
+                f"`lang=auto`: {corpus.label('source')} has too little text to tell its language; "
+                "name it, as in `lang=en`"
             )
         language = language_of(code, language.tokens, language.fold, tagger)
     if language.tokens == "auto":
@@ -450,7 +450,7 @@ def signs_note(texts: Iterable[Sequence[str]], sources: Sequence[str]) -> str:
         return ""
     return (
         f"{listed(sorted(classes))} in other forms than in the source, in {lines} "
-        f"line{'s' * (lines != 1)}, count as equal (--fold none: as edits)"
+        f"line{'s' * (lines != 1)}, count as equal (`fold=none`: as edits)"
     )
 
 
@@ -550,8 +550,8 @@ def _missing(name: str) -> MissingExtraError:
     packages = _PACKAGES[name]
     are = "are" if len(packages) > 1 else "is"
     return MissingExtraError(
-        f"--tokens {name} needs {' and '.join(packages)}, which {are} not installed: "
-        f"{install_hint(name)}; `--tokens char` needs no dictionary"
+        f"`tokens={name}` needs {' and '.join(packages)}, which {are} not installed: "
+        f"{install_hint(name)}; `tokens=char` needs no dictionary"
     )
 
 
@@ -566,7 +566,7 @@ def _spacy(name: str) -> SpacyPipeline:
         import spacy
     except ModuleNotFoundError:
         raise MissingExtraError(
-            f"--tokens {name} needs spaCy, which is not installed: {install_hint('edits')}"
+            f"`tokens={name}` needs spaCy, which is not installed: {install_hint('edits')}"
         ) from None
     wanted = name.removeprefix("spacy:")
     try:
@@ -574,7 +574,7 @@ def _spacy(name: str) -> SpacyPipeline:
     except (ImportError, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise OptionError(
-            f"--tokens {name}: spaCy has no language or installed pipeline of that name, or lacks "
+            f"`tokens={name}`: spaCy has no language or installed pipeline of that name, or lacks "
             f"what it needs ({reason:.160})"
         ) from None
 

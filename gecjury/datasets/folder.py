@@ -111,7 +111,7 @@ def begin(job: ShardJob, old: ShardJob | None) -> None:
 
 def _differences(old: ShardJob, new: ShardJob) -> list[str]:
     """Return the differences between two jobs, a line each."""
-    names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
+    names = {"id": "column of ids", "source": "column of sources", "keep": "`keep=`",
              "references": "column of references", "shard_rows": "shard_rows"}  # fmt: skip
     then, now = (
         {what: getattr(job, field) for field, what in names.items()}

@@ -447,7 +447,7 @@ def _import_ray() -> ModuleType:
             import_module("ray.data")
     except ImportError as error:
         raise MissingExtraError(
-            f"--engine ray needs Ray ({error}): {install_hint('ray')}"
+            f"`engine=ray` needs Ray ({error}): {install_hint('ray')}"
         ) from error
     return ray
 

@@ -244,9 +244,9 @@ def _typed(scorer: Scorer) -> str:
 
 def _check_runtime(runtime: Runtime, engine: Engine | str) -> None:
     if runtime.dry_run:
-        raise OptionError("--dry-run: is for texts; for a dataset try a file with a few rows")
+        raise OptionError("`dry_run=`: is for texts; for a dataset try a file with a few rows")
     if runtime.max_cost is not None and (runtime.workers > 1 or engine != "local"):
-        raise OptionError("--max-cost: is counted by one process; use it only with --workers 1")
+        raise OptionError("`max_cost=`: is counted by one process; use it only with `workers=1`")
 
 
 def _check_apart(target: Path, inputs: Sequence[str], paths: Sequence[str]) -> None:
@@ -309,7 +309,7 @@ def _signature(
     if "rivals" in scorer.needs and len(columns.hypotheses) < 2:
         raise OptionError(
             f"{scorer.name}: compares systems with each other; name several columns with "
-            "--column hypothesis=NAME"
+            "`columns=hypothesis=NAME`"
         )
     # A corpus of one sentence with the parts of the rows is enough for checks and a signature.
     text = Version(("a",))

@@ -218,7 +218,7 @@ def _no_columns(
     for role, name in missing:
         close = nearest(name[:60], columns)
         parts.append(f"{name!r:.60} ({role}{f'; {close}' if close.startswith('did') else ''})")
-    flags = " ".join(f"--column {role}=NAME" for role, _ in missing)
+    flags = " ".join(f"`columns={role}=NAME`" for role, _ in missing)
     return InputError(
         f"{where}: no column {listed(parts)}; its columns are {', '.join(columns)!s:.300}; "
         f"name {'it' if len(missing) == 1 else 'them'} with {flags}"
@@ -243,15 +243,15 @@ def parse_columns(
     for text in [columns] if isinstance(columns, str) else columns:
         role, _, column = text.partition("=")
         if not column:
-            raise OptionError(f"--column {text!r:.60} is not ROLE=COLUMN, e.g. source=original")
+            raise OptionError(f"`columns={text!r:.60}` is not ROLE=COLUMN, e.g. source=original")
         if role not in ROLES:
             raise OptionError(
-                f"--column {text!r:.60}: {role!r:.60} is not a role: {nearest(role[:60], ROLES)}; "
+                f"`columns={text!r:.60}`: {role!r:.60} is not a role: {nearest(role[:60], ROLES)}; "
                 f"expected {', '.join(ROLES)}"
             )
         names = named.setdefault(role, [])
         if column in names or (names and role != "hypothesis"):
             what = "" if role == "hypothesis" else f"{role} "
-            raise OptionError(f"--column {text!r:.60}: {what}is given twice")
+            raise OptionError(f"`columns={text!r:.60}`: {what}is given twice")
         names.append(column)
     return named

@@ -217,8 +217,7 @@ class Jury(MeanScorer):
                 if options.get("base_url") and not self.base_url:
                     raise OptionError(
                         f"{file} names a server ({public_address(options['base_url'])}); a list "
-                        "of members cannot choose that: name the server with --base-url URL (in "
-                        "Python base_url=...)"
+                        "of members cannot choose that: name the server with `base_url=URL`"
                     )
                 powers += powers_of(_without_server(member.metric), home_of(file), self.base_url)
         require_consent(file, powers, allowed=self.allow_judges)

@@ -88,7 +88,7 @@ def need_message(needs: frozenset[str], metric: str, benchmark: Benchmark) -> st
     if "references" in needs and not benchmark.corpus.references:
         return (
             f"{metric} needs references, and {benchmark.name} has none: name files with "
-            f"--references FILE...,{_folder(benchmark, 'references/')} or use a metric that needs "
+            f"`references=FILE...`,{_folder(benchmark, 'references/')} or use a metric that needs "
             "none"
         )
     if "gold" in needs and benchmark.corpus.gold is None:
@@ -121,14 +121,14 @@ def check_study(study: MetaEvaluation) -> None:
     names, level = study.benchmark.corpus.names, study.settings.level
     if level == "system" and study.benchmark.places:
         raise InputError(
-            f"{study.benchmark.name} names no systems, so --level system is not available; use "
-            "--level sentence"
+            f"{study.benchmark.name} names no systems, so `level=system` is not available; "
+            "use `level=sentence`"
         )
     if level == "system" and len(names) < _LEAST:
         raise InputError(
             f"{study.benchmark.name} ({study.benchmark.systems}) has {len(names)} systems "
             f"({', '.join(names)}): a correlation needs three or more; choose another set with "
-            "--systems, or --level sentence"
+            "`systems=`, or `level=sentence`"
         )
     for view in study.views:
         if level != "sentence" or not study.benchmark.rankings.get(view):
@@ -136,7 +136,7 @@ def check_study(study: MetaEvaluation) -> None:
         if not any(len(part.decided) for part in study.judged[view].parts()):
             raise InputError(
                 f"{study.benchmark.name}: no sentence has a judgment ({view}) that prefers one of "
-                f"the systems {', '.join(names)} to another; choose another set with --systems"
+                f"the systems {', '.join(names)} to another; choose another set with `systems=`"
             )
 
 
@@ -488,12 +488,12 @@ def _effort(
         games = lines * (pairs if opponents is None else systems * opponents / 2)
         seconds["TrueSkill"] = games * every * _GAME
         seconds["TrueSkill of resampled sentences"] = games * every * resampled * _RESAMPLED_GAME
-        quicker.append("--aggregate mean")
+        quicker.append("`aggregate=mean`")
     elif settings.aggregate == "expected-wins":
         seconds["Expected Wins of resampled sentences"] = (
             2 * pairs * every * resampled * (_WINS + lines * _PRODUCT)
         )
-        quicker.append("--aggregate mean")
+        quicker.append("`aggregate=mean`")
     # SPA needs permutations even without resampling, since it compares p-values.
     tests = max(draws, _SPA_PERMUTATIONS)
     seconds["soft pairwise accuracy"] = (
@@ -504,21 +504,21 @@ def _effort(
     a_sum = _DENSE_SUM if judged > systems * lines else _SUM
     if settings.ties == "calibrated":
         a_sum = _CALIBRATED
-        quicker.append("--ties half")
+        quicker.append("`ties=half`")
     seconds["judged pairs"] = judged * every * draws * a_sum
     if benchmark.rated and settings.level in ("sentence", "all"):
         aspects = len(benchmark.rated)
         seconds["segment level"] = judged * every * aspects * (1 + resampled) * _CALIBRATED
-        quicker.append("--level system")
+        quicker.append("`level=system`")
     # Chance baselines are not tested against metrics.
     duels = math.comb(metrics, 2)
     if draws and duels and settings.statistic == "spa":
         seconds["tests of soft pairwise accuracy"] = (
             compared * how.permutations * duels * (_SWAPPED_PAIR + 6 * lines * _PRODUCT)
         )
-        quicker.append("--statistic pearson")
+        quicker.append("`statistic=pearson`")
     elif draws and duels:
         seconds["tests"] = systems * how.permutations * duels * (_SUM * 10 + 2 * lines * _PRODUCT)
     if draws:
-        quicker += [f"fewer --resamples than {number(how.resamples)}", "--resample none"]
+        quicker += [f"fewer `resamples=` than {number(how.resamples)}", "`resample=none`"]
     return seconds, quicker

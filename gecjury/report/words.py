@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
 
 from gecjury.benchmarks.table import View
 from gecjury.core.wording import listed, number, percent, shortened, shortly
+from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
 from gecjury.metaeval.disagreement import Consensus
 from gecjury.metaeval.result import SYSTEM_STATISTICS, Comparison
@@ -75,9 +76,23 @@ class ComparisonWords:
     """The answer that a comparison gives, in words. Everything is computed once and when needed.
 
     Metrics are called by their shortest distinct names.
+
+    Attributes:
+        change: how cautions and the benchmark's notes are changed for their readers.
     """
 
     comparison: Comparison
+    change: Callable[[str], str] = str
+
+    @property
+    def cautions(self) -> list[Caution]:
+        """The cautions for the reader."""
+        return [replace(one, text=self.change(one.text)) for one in self.comparison.cautions]
+
+    @property
+    def notes(self) -> list[str]:
+        """The remarks of the benchmark."""
+        return [self.change(str(note)) for note in self.comparison.benchmark.notes]
 
     @cached_property
     def names(self) -> Mapping[str, str]:

@@ -172,13 +172,12 @@ def require_consent(
         # A name with a line break must not look like an entry of its own.
         lines = "".join(f"\n  {' '.join(str(one).split())}" for one in dict.fromkeys(powers))
         raise OptionError(
-            f"{file}: these need your consent:{lines}\n"
-            "To allow all of it, add --allow-judges (in Python allow_judges=True)"
+            f"{file}: these need your consent:{lines}\nTo allow all of it, add `allow_judges=True`"
         )
     strange = [power.server for power in powers if power.server and power.server not in servers]
     if key and strange:
         raise OptionError(
-            f"--api-key-env {key}: {file} names the server {public_address(strange[0])}, and a key "
+            f"`api_key_env={key}`: {file} names the server {public_address(strange[0])}, and a key "
             "goes only to servers that you name yourself: remove base_url from the file and name "
-            "the server with --base-url, or leave out --api-key-env"
+            "the server with `base_url=`, or leave out `api_key_env=`"
         )

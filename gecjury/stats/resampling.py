@@ -43,7 +43,7 @@ def check_resamples(resamples: int, points: int = 0) -> None:
     most = min(MOST_RESAMPLES, max(1, _MOST_DRAWN // points) if points else MOST_RESAMPLES)
     if resamples > most:
         size = f" of {points} sentences and systems" if most < MOST_RESAMPLES else ""
-        raise OptionError(f"--resamples {resamples}: expected at most {most}{size}")
+        raise OptionError(f"`resamples={resamples}`: expected at most {most}{size}")
 
 
 @dataclass(frozen=True, kw_only=True)

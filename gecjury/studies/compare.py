@@ -10,14 +10,14 @@ Example:
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError, install_hint
@@ -72,6 +72,10 @@ class Compared(Result):
     def comparison(self) -> Comparison:
         """The comparison as typed objects."""
         return self.answer.comparison
+
+    def worded(self, change: Callable[[str], str]) -> Self:
+        """Return the result with its sentences and cautions changed."""
+        return replace(super().worded(change), answer=replace(self.answer, change=change))
 
     def figures(self) -> list[Figure]:
         """Return every number of the comparison: `pandas.DataFrame(result.figures())`."""

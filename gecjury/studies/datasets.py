@@ -110,7 +110,7 @@ class DatasetScoring(DatasetOptions, Study):
 
     def plans(self, work: Work) -> list[Plan]:
         """Refuse to count requests, for which all rows would be read."""
-        raise OptionError("--dry-run: is for texts; for a dataset try a file with a few rows")
+        raise OptionError("`dry_run=`: is for texts; for a dataset try a file with a few rows")
 
     def kept(self, work: Work) -> str:
         """Return what an interrupted run keeps, and how to continue it."""

@@ -80,7 +80,7 @@ class Explain(Study):
         if len(corpus.systems) != 1 or (not self.worst and len(corpus) != 1):
             raise InputError(
                 f"{len(corpus)} sentences of {len(corpus.systems)} systems; expected one sentence "
-                "of one system, or --worst N to choose them"
+                "of one system, or `worst=N` to choose them"
             )
 
     def run(self, work: Work) -> Result:
@@ -338,7 +338,7 @@ def check_explained(scorer: Scorer, attribution: AttributionMethod | None = None
     if attribution is None and not isinstance(scorer, Explains):
         raise OptionError(
             f"{scorer.name} shows no alignment; {', '.join(able(Explains))} do. Any metric can be "
-            "explained with --attribution remove, add or shapley"
+            "explained with `attribution=remove`, add or shapley"
         )
 
 

@@ -61,7 +61,7 @@ class Norms(Study):
         for name in self.only:
             if name not in work.corpus.systems:
                 hint = nearest(name, work.corpus.systems)
-                raise OptionError(f"--only {name}: no such system; {hint}")
+                raise OptionError(f"`only={name}`: no such system; {hint}")
         if not isinstance(work.scorer, GivesVectors):
             raise OptionError(
                 "analyse norms needs edit vectors: expected -m uot-errant[:options], not "
@@ -107,7 +107,7 @@ def type_norms(
     common = sorted(kind for kind, count in counts.items() if count >= least)
     if not common:
         raise InputError(
-            f"no error type occurs {least} times among {len(types)} edits; lower --min-count"
+            f"no error type occurs {least} times among {len(types)} edits; lower `min_count=`"
         )
     lengths = np.linalg.norm(vectors, axis=1)
     of_types = {kind: lengths[np.array(types) == kind] for kind in common}

@@ -155,12 +155,12 @@ def ask(
     if runtime.dry_run:
         raise OptionError("a dry run asks nothing: call `plan` instead")
     if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
-        raise OptionError(f"--max-cost {runtime.max_cost} is not an amount; expected 0 or more")
+        raise OptionError(f"`max_cost={runtime.max_cost}` is not an amount; expected 0 or more")
     run = _AskingRun(questions, model, runtime, retries)
     # Without a price the limit cannot be enforced, so this is checked before anything is asked.
     if runtime.max_cost is not None and run.price is None:
         raise OptionError(
-            f"--max-cost: no price is known for {model.name!r}: write it into a table of prices, "
+            f"`max_cost=`: no price is known for {model.name!r}: write it into a table of prices, "
             f"prices.json in the cache folder or the file that ${PRICES_VARIABLE} names (the table "
             f"in use is {Path(run.table.path).name}, {run.table.date})"
         )
@@ -346,7 +346,7 @@ class _AskingRun(Generic[T]):
         if left := sum(attempt.request.key not in self.unfit for attempt in self.waiting()):
             earlier = " with earlier runs" if self.runtime.use_cache else ""
             raise IncompleteError(
-                f"stopped before --max-cost {self.runtime.max_cost:g} was exceeded{earlier}: "
+                f"stopped before `max_cost={self.runtime.max_cost:g}` was exceeded{earlier}: "
                 f"{self._spent}, {left} of {len(self.questions)} questions left. Everything "
                 "answered is kept: run the same command with a higher cap to continue"
             )

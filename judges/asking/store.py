@@ -399,7 +399,7 @@ class Store(Replies, AbstractContextManager["Store"]):
         self._file = GrowingFile(
             path,
             busy="another run is writing this store; wait for it to end, or give this run its own "
-            "with --cache DIR",
+            "with `cache=DIR`",
             lost="the replies before this one are kept. Make room and run the same command again",
         )
         try:

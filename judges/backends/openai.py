@@ -229,7 +229,7 @@ class ServerBackend:
         if variable is None:
             fault = (
                 "requires a key (401), and none was sent: a key is sent only to the server that it "
-                f"was given for. Name the variable of its key, e.g. --api-key-env {KEY_VARIABLE}"
+                f"was given for. Name the variable of its key, e.g. `api_key_env={KEY_VARIABLE}`"
             )
         return OptionError(f"{self._server()} {fault}")
 
@@ -617,7 +617,7 @@ def _key_for(url: str, named: str | None) -> str:
     if key := read_key(variable) if variable else "":
         return key
     if variable and variable == named:
-        raise OptionError(f"--api-key-env {variable}: the variable is not set")
+        raise OptionError(f"`api_key_env={variable}`: the variable is not set")
     if not url:
         raise OptionError(
             f"no key for OpenAI: set ${KEY_VARIABLE}, or name a server of your own with "

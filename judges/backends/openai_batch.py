@@ -51,7 +51,7 @@ class BatchBackend(ServerBackend):
         self, model: Model, pause: float = _FIRST_PAUSE, limits: Limits | None = None
     ) -> None:
         if "+" in model.base_url:
-            raise OptionError("--batch accepts one base_url: a batch is on one server")
+            raise OptionError("`batch=` accepts one base_url: a batch is on one server")
         super().__init__(model, limits)
         self._pause, self._refused = pause, ""
         self._submitted: set[str] = set()  # batches of this run
@@ -110,7 +110,7 @@ class BatchBackend(ServerBackend):
                     if fruitless > _ROUNDS:
                         raise InputError(
                             f"{len(todo)} requests came back unanswered from {_ROUNDS} batches"
-                            f"{self._refused and f' ({self._refused})'}; try without --batch"
+                            f"{self._refused and f' ({self._refused})'}; try without `batch=`"
                         )
                 await self._wait(client, mark)
 
@@ -194,7 +194,7 @@ class BatchBackend(ServerBackend):
             raise InputError(
                 f"batch: the server's output has the custom_id {self._clean(names[0])[:60]!r}, but "
                 f"requests such as {min(self._asked)!r} were sent, and replies are matched by it; "
-                "try without --batch"
+                "try without `batch=`"
             )
 
     def _undisputed(self, lines: Sequence[dict[str, object]]) -> list[dict[str, object]]:

@@ -33,7 +33,7 @@ def connect(model: Model, *, batch: bool = False) -> Backend:
 
         return OpenAIBackend(model)
     if batch:
-        raise OptionError("--batch is for backend=openai; vllm takes all requests at once")
+        raise OptionError("`batch=` is for backend=openai; vllm takes all requests at once")
     from gecjury.judges.backends.vllm import VLLMBackend
 
     return VLLMBackend(model)

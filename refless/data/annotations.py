@@ -49,7 +49,7 @@ class Scale:
             scale = cls(math.nan, math.nan)
         if not -math.inf < scale.low < scale.high < math.inf:
             raise OptionError(
-                f"--scale {text!r:.60} is not LOW:HIGH, two numbers such as 1:4, the lower first"
+                f"`scale={text!r:.60}` is not LOW:HIGH, two numbers such as 1:4, the lower first"
             )
         return scale
 
@@ -107,10 +107,10 @@ class Annotations:
         """
         pairs = [aspect for aspect in self.aspects if aspect in PAIRED]
         if (pairs or paired) and not all(self.sources):
-            recipe = "" if pairs else ", or choose a model that needs none (--recipe paper)"
+            recipe = "" if pairs else ", or choose a model that needs none (`recipe=paper`)"
             raise InputError(
-                f"{pairs[0] if pairs else '--read-source'} needs sources, but some rows have none: "
-                f"name the column of the sources (--column source=...){recipe}"
+                f"{pairs[0] if pairs else '`read_source=`'} needs sources, but some rows have "
+                f"none: name the column of the sources (`column=source=...`){recipe}"
             )
 
     @property
@@ -155,14 +155,14 @@ class ColumnMap:
             columns = column.split(",") if role in RATED else [column]
             if role not in (*RATED, "source", "output", "split") or "" in columns:
                 raise OptionError(
-                    f"--column {text!r:.60} is not ROLE=COLUMN, e.g. output=hypothesis; roles are "
+                    f"`column={text!r:.60}` is not ROLE=COLUMN, e.g. output=hypothesis; roles are "
                     f"source, output and split, and {', '.join(RATED)} with COLUMN[,COLUMN...]"
                 )
             named[role] = column
         aspects = {a: tuple(named[a].split(",")) for a in RATED if a in named}
         if QUALITY in aspects and len(aspects) > 1:
             raise OptionError(
-                f"--column: {QUALITY} is one rating of a whole correction and is trained alone; "
+                f"`column=`: {QUALITY} is one rating of a whole correction and is trained alone; "
                 f"leave out {', '.join(a for a in aspects if a != QUALITY)}, or {QUALITY}"
             )
         roles = {role: named.get(role, "") for role in ("output", "source", "split")}
@@ -186,8 +186,8 @@ class ColumnMap:
             missing = "a rating" if roles["output"] else "the rated sentence (output)"
             raise InputError(
                 f"{path}: no column is known to contain {missing}: {', '.join(names)}; expected "
-                "the columns of TMU-GFM, GUG or autoJQE, or name them with --column output=... and "
-                "at least one of " + ", ".join(f"--column {aspect}=..." for aspect in RATED)
+                "the columns of TMU-GFM, GUG or autoJQE, or name them with `column=output=...` and "
+                "at least one of " + ", ".join(f"`column={aspect}=...`" for aspect in RATED)
             )
         return ColumnMap(aspects=aspects, **roles)
 
@@ -244,7 +244,7 @@ def read_annotations(
     # Known columns of released data sets rate aspects even if the user did not name them; a note
     # reports those that are not used.
     usual = known_columns(names).aspects
-    basis = "--column says" if columns else "its columns say"
+    basis = "`column=` says" if columns else "its columns say"
     columns = (columns or known_columns(names)).completed(str(path), names)
     rated = {*columns.aspects, *usual, *names}
     for name in columns.names:
@@ -257,7 +257,7 @@ def read_annotations(
     unused = [a for a in RATED if a in rated and a not in columns.aspects]
     if not unused:
         return data
-    more = (f"--column {a}={','.join(usual.get(a, (a,)))}" for a in unused)
+    more = (f"`column={a}={','.join(usual.get(a, (a,)))}`" for a in unused)
     note = (
         f"rates {', '.join(a for a in RATED if a in rated)}; used: "
         f"{', '.join(columns.aspects)}, as {basis}; left out: {', '.join(unused)} "
@@ -385,7 +385,7 @@ def _row_ratings(row: Row, columns: Sequence[str], scale: Scale, outside: str) -
                 column,
                 f"a rating from {scale.low:g} to {scale.high:g}"
                 + (" (or 0 for other)" if scale.zero_is_other else "")
-                + " or several (3,4,3); correct it, or give the scale with --scale LOW:HIGH"
+                + " or several (3,4,3); correct it, or give the scale with `scale=LOW:HIGH`"
                 + outside,
             )
         values += ratings

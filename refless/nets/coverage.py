@@ -38,7 +38,7 @@ def reading_notes(tokenizer: Tokenizer, texts: Sequence[str], encoder: str) -> l
     if share > _TOLD:
         notes.append(
             f"{encoder} does not know {share:.0%} of the word pieces of this text: it was made for "
-            "other languages; name one that was made for this language (--encoder)"
+            "other languages; name one that was made for this language (`encoder=`)"
         )
     changed = next((pair for text in seen if (pair := _dropped(tokenizer, text))), None)
     if changed is not None:

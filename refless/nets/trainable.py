@@ -22,7 +22,7 @@ def check_layers(config: ModelConfig, count: int) -> None:
     layers = int(getattr(config, "num_hidden_layers", None) or 0)
     if count > layers:
         raise OptionError(
-            f"--freeze-layers {count}: this {config.model_type} encoder has {layers} layers; "
+            f"`freeze_layers={count}`: this {config.model_type} encoder has {layers} layers; "
             f"expected 0 to {layers}"
         )
 
@@ -41,7 +41,7 @@ def encoder_layers(model: Network) -> list[Network]:
             return list(module)
     raise OptionError(
         f"a {model.config.model_type} model has no list of its layers: leave out "
-        "--freeze-layers and --gradient-checkpointing"
+        "`freeze_layers=` and `gradient_checkpointing=`"
     )
 
 

@@ -147,7 +147,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     ordered = [e for e in _examples(job, job.ranking, tokenizer, pieces) if e is not None]
     left_out = examples.count(None) + len(job.ranking) - len(ordered)
     if left_out:
-        watch.told(f"{left_out} questions are longer than --max-length and were left out")
+        watch.told(f"{left_out} questions are longer than `max_length=` and were left out")
     part_of = {row: name for name, rows in vars(job.split).items() for row in rows.tolist()}
     parts: dict[str, list[EncoderInputs]] = {"train": [], "dev": [], "test": []}
     for lesson, example in zip(job.lessons, examples, strict=True):
@@ -376,7 +376,7 @@ def _with_adapter(model: Network, rank: int, seed: int) -> Network:
         from peft import LoraConfig, get_peft_model
     except ModuleNotFoundError:
         raise MissingExtraError(
-            f"--lora needs the package peft: {install_hint('lora')}, or leave out --lora"
+            f"`lora=` needs the package peft: {install_hint('lora')}, or leave out `lora=`"
         ) from None
     # The adapters' first weights are drawn: the same command must draw the same ones.
     torch.manual_seed(seed)

@@ -153,8 +153,8 @@ def fit(
         except torch.OutOfMemoryError:
             raise OptionError(
                 f"{task.label}: the GPU's memory is too small: run the same command again with "
-                "--gradient-checkpointing, or start again with a smaller --train-batch or a larger "
-                "--freeze-layers"
+                "`gradient_checkpointing=`, or start again with a smaller `train_batch=` or a "
+                "larger `freeze_layers=`"
             ) from None
     # The returned model is saved and used like any other, so its layers are restored.
     if settings.gradient_checkpointing:
@@ -271,7 +271,7 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Train
     if device.type == "cuda" and processes > torch.cuda.device_count():
         raise OptionError(
             f"{processes} processes, but {torch.cuda.device_count()} GPU here: start one process "
-            "for each GPU, or use --device cpu"
+            "for each GPU, or use `device=cpu`"
         )
     # A share of the steps is `warmup_ratio` before transformers 5, then a part of `warmup_steps`.
     warmup = "warmup_steps" if int(transformers.__version__.split(".")[0]) >= 5 else "warmup_ratio"
@@ -317,7 +317,7 @@ def _refuse_loss(folder: Path, step: int) -> None:
     raise DataError(
         f"training stopped at step {step}: the loss is no longer a number. "
         + (f"The last good checkpoint is {kept}. " if kept else "")
-        + "Lower the learning rate (--learning-rate), or leave out --bf16"
+        + "Lower the learning rate (`learning_rate=`), or leave out `bf16=`"
     )
 
 

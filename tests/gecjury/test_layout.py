@@ -124,6 +124,51 @@ def test_only_the_command_line_reads_options() -> None:
             assert ".add_argument" not in MODULES[name].read_text(encoding="utf-8"), name
 
 
+OPTIONS_IN_MESSAGES = {
+    "gecjury.web": "pages and checks of commands; there is no other way to them",
+    "gecjury.studies.inputs": "reads the arguments of a command",
+    "gecjury.studies.datasets": "refuses arguments of a command",
+    "gecjury.studies.estimate.study": "help of an argument",
+    "gecjury.studies.making.some": "part of a command",
+    "gecjury.corpus.doctor": "--fix of `gecjury check`",
+    "gecjury.corpus.lines": "--fix of `gecjury check`",
+    "gecjury.corpus.mending": "--fix and --fill of `gecjury check`",
+    "gecjury.benchmarks.wheels": "options of pip",
+    "gecjury.judges.backends.backend": "an option of servers",
+    "gecjury.judges.backends.openai": "an option of servers",
+}
+"""Modules and packages with options in their messages, and why."""
+COMMAND_LINES = re.compile(r"(?:`|^ *){?(?:gecjury|pip|make|python|ray|torchrun)\b[^`\n]*", re.M)
+
+
+def messages(node: ast.AST) -> Iterator[str]:
+    """Yield the texts in a node but docstrings, declarations of help, and whole command lines."""
+    declares = (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "option") or (
+        isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "epilog"
+    )
+    if isinstance(node, ast.Constant | ast.JoinedStr):
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        texts = (one.value if isinstance(one, ast.Constant) else "{}" for one in parts)
+        yield COMMAND_LINES.sub("", "".join(map(str, texts)))
+    elif not declares and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        for child in ast.iter_child_nodes(node):
+            yield from messages(child)
+
+
+def test_messages_name_settings_and_no_options() -> None:
+    """A command turns `level=sentence` into what is typed; see `CommandParser.as_typed`."""
+    found = {
+        name: text
+        for name in MODULES
+        if name.split(".")[1:2] != ["cli"]
+        for text in messages(tree_of(name))
+        if re.search(r"(?<![\w-])--[a-z]", text)
+    }
+    kept = tuple(OPTIONS_IN_MESSAGES)
+    assert {name: text for name, text in found.items() if not name.startswith(kept)} == {}
+    assert not [one for one in kept if not any(name.startswith(one) for name in found)]
+
+
 def layers() -> list[set[str]]:
     """Return the rooms named in pyproject.toml, with the top layer first."""
     table = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))

@@ -208,7 +208,7 @@ def test_a_judge_without_a_model_is_refused_with_an_example(corpus: Corpus) -> N
         message = (
             rf"{scorer.name}: name the model to ask, e\.g\. -m {scorer.name}:model=gpt-6-luna "
             r"\(0\.10 in, 0\.50 out, USD per million tokens, prices of \d{4}-\d\d-\d\d\); "
-            r"with --dry-run"
+            r"with `dry_run=True`"
         )
         for work in (scorer.score_corpus, scorer.check, lambda c, s=scorer: s.plan(c, Runtime())):
             with pytest.raises(OptionError, match=message):

@@ -140,7 +140,7 @@ def test_a_taught_judge_tells_of_leaks_and_of_another_prompt(
 def test_replies_to_another_criterion_are_refused() -> None:
     (path,) = STORE.glob("*.jsonl")
     with pytest.raises(
-        InputError, match=r"line 2: replies to another prompt \(sentence\.v1.*--criterion"
+        InputError, match=r"line 2: replies to another prompt \(sentence\.v1.*`criterion=`"
     ):
         list(rated_in_store(path, judge(criterion="fluency")))
 

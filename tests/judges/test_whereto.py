@@ -137,13 +137,13 @@ def test_a_server_gets_the_key_that_was_named_for_it_and_no_other(
 
 def test_a_server_that_wants_a_key(serve: Serve, corpus: Corpus, runtime: Runtime) -> None:
     server = serve(lambda number, body: Said(401, {"error": {"message": "no"}}))
-    with pytest.raises(OptionError, match=r"requires a key \(401\).*--api-key-env"):
+    with pytest.raises(OptionError, match=r"requires a key \(401\).*`api_key_env="):
         load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, runtime)
     refused = replace(runtime, api_key_env="OPENAI_API_KEY")
     with pytest.raises(OptionError, match=r"refuses the key in \$OPENAI_API_KEY \(401\)"):
         load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, refused)
     named = replace(runtime, api_key_env="NOT_SET_AT_ALL")
-    with pytest.raises(OptionError, match="--api-key-env NOT_SET_AT_ALL: the variable is not set"):
+    with pytest.raises(OptionError, match="`api_key_env=NOT_SET_AT_ALL`: the variable is not set"):
         load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, named)
 
 
@@ -151,7 +151,7 @@ def test_a_list_of_members_does_not_choose_the_server(serve: Serve, tmp_path: Pa
     server = serve()
     file = members(tmp_path / "x.txt", f"llm-s:model=tiny,base_url={server.url}")
     for allow in (False, True):
-        with pytest.raises(OptionError, match=r"names a server .*--base-url"):
+        with pytest.raises(OptionError, match=r"names a server .*`base_url=URL`"):
             load("jury", equal=file, allow_judges=allow)
     private = tmp_path / "private.tsv"
     private.write_text("a\tsecret\tb\n")
@@ -180,7 +180,9 @@ def test_a_judge_needs_consent_and_then_asks_the_named_server(
         ("llm-s:model=tiny", f"llm-s:model=tiny,base_url={hostile.url}")
     ):
         file = members(tmp_path / f"{number}.txt", metric)
-        with pytest.raises(OptionError, match=r"need your consent:\n  llm-s.*\n.*--allow-judges"):
+        with pytest.raises(
+            OptionError, match=r"need your consent:\n  llm-s.*\n.*`allow_judges=True`"
+        ):
             load("jury", equal=file, base_url=named.url)
         scorer = load("jury", equal=file, allow_judges=True, base_url=named.url)
         scorer.score_corpus(corpus, runtime)
@@ -217,7 +219,7 @@ def test_consent_lists_every_member_of_a_panel_on_a_line_of_its_own(tmp_path: Pa
         f"  {panel} sends the sentences to the language model a (https://x.example)",
         f"  {panel} runs the language model ../b, fetched if it is not cached",
         f"  {panel} reads ../b, outside {tmp_path / 'own'}",
-        "To allow all of it, add --allow-judges (in Python allow_judges=True)",
+        "To allow all of it, add `allow_judges=True`",
     ]
     # A line break in a name makes no entry.
     power = Consent("runs the code of a.py", who="a.py:f\n  green")

@@ -77,7 +77,7 @@ def _locate(request: LoadRequest, names: list[str]) -> dict[str, Path]:
             f"{request.info.name} is not supplied: its text is not among the pinned files (Yahoo's "
             "is given on request only, see the README of grammarly/GMEG). Put the texts (one "
             f"sentence a line) and scores into {folder.root}, or name a folder with this layout "
-            f"with --data. Missing now: {', '.join(sorted(missing))}"
+            f"with `data=DIR`. Missing now: {', '.join(sorted(missing))}"
         )
     pinned = [name for name in names if name in folder.files]
     return supplied | folder.paths(pinned, wanted_by=request.info.name)

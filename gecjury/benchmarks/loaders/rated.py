@@ -191,9 +191,9 @@ def _refuse_own_reference(request: LoadRequest, names: Sequence[str]) -> None:
     for chosen, system in _PARAPHRASES.items():
         if chosen in request.references and system in names:
             raise OptionError(
-                f"--references {chosen}: these are the outputs of {system}, which is among the "
-                f"systems compared and would be its own reference; use --systems systems, which "
-                "leaves out the corrections by people, or --references official"
+                f"`references={chosen}`: these are the outputs of {system}, which is among the "
+                f"systems compared and would be its own reference; use `systems=systems`, which "
+                "leaves out the corrections by people, or `references=official`"
             )
 
 

@@ -248,7 +248,7 @@ def check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen
         )
     raise InputError(
         f"{path}: no judgment compares two of the systems {', '.join(names)} (set {chosen}); "
-        "choose another set with --systems, or judge more"
+        "choose another set with `systems=`, or judge more"
     )
 
 

@@ -252,14 +252,14 @@ def _fitted(raw: _Raw, text: str, wide: Sequence[int], where: str, name: str) ->
     if not 0 <= start <= end <= len(text):
         raise InputError(
             f"{where}: its span {raw.start} to {raw.end} is not within the {len(text)} characters "
-            f"of {name}; name the text that was checked (--source-text)"
+            f"of {name}; name the text that was checked (`source_text=FILE`)"
         )
     covered = text[start:end]
     # LanguageTool writes a space for a line break in its context.
     if raw.quoted is not None and covered.split() != raw.quoted.split():
         raise InputError(
             f"{where}: its span {raw.start} to {raw.end} of {name} has another text than the "
-            "match quotes; name the text that was checked (--source-text)"
+            "match quotes; name the text that was checked (`source_text=FILE`)"
         )
     suggestions = (covered + new if behind else new for new, behind in raw.suggestions)
     return Match(start, end, tuple(" ".join(s.split("\n")) for s in suggestions), raw.rule)

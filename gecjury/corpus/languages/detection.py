@@ -80,7 +80,7 @@ def language_note(lines: Sequence[str], language: Language) -> str:
     if not wrong:
         return ""
     what = LANGUAGES[code] if code else f"text in {script.title()} letters"
-    return f"looks like {what} and is read as {language.name}: --lang {code or 'CODE'}"
+    return f"looks like {what} and is read as {language.name}: `lang={code or 'CODE'}`"
 
 
 def script_of(text: str) -> str:

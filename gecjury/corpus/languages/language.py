@@ -274,7 +274,7 @@ def unparted_note(lines: Sequence[str], language: Language = ENGLISH) -> str:
     if 2 * len(unparted) <= longer:
         return ""
     code = script_code("\n".join(unparted)) or language.code
-    remedy = "use --tokens char" if code == language.code else f"name the language (--lang {code})"
+    remedy = "use `tokens=char`" if code == language.code else f"name the language (`lang={code}`)"
     return (
         f"{len(unparted)} of {longer} longer lines have no space, so that each is one token: "
         f"{remedy}, or give tokenised text"

@@ -62,7 +62,7 @@ def credit_kind(scorer: Scorer) -> str:
     if "rivals" in scorer.needs:
         raise OptionError(
             f"{scorer.name} weighs systems against each other, and variants of one correction are "
-            "not systems; leave it out, or use --level system or sentence"
+            "not systems; leave it out, or use `level=system` or sentence"
         )
     return "leave-one-out"
 

@@ -169,10 +169,9 @@ def _consensus(comparison: Comparison, view: View) -> Consensus | None:
 def _careful(answer: ComparisonWords) -> list[Statement]:
     """Return the cautions; under `Notes` those of the benchmark come first."""
     topics: dict[str, list[str]] = {}
-    for caution in answer.comparison.cautions:
+    for caution in answer.cautions:
         topics.setdefault(caution.heading, []).append(caution.text)
-    benchmark = answer.comparison.benchmark
-    remarks = () if benchmark.sample else map(str, benchmark.notes)
+    remarks = [] if answer.comparison.benchmark.sample else answer.notes
     topics["Notes"] = [*remarks, *topics.pop("Notes", [])]
     return [
         Statement(heading, answer.text(f"{text.rstrip('.')}."), folded=heading in CAN_WAIT)
@@ -273,7 +272,7 @@ def _settings(answer: ComparisonWords) -> Markup:
         "settings",
         facts=[(name, fact) for name, fact in facts.items() if fact],
         # For other benchmarks the notes are in the summary, see `_careful`.
-        notes=benchmark.notes if benchmark.sample else (),
+        notes=answer.notes if benchmark.sample else (),
         signatures=[(answer.text(text), paper) for text, paper in signed_papers(signatures)],
         citation=answer.shown(benchmark.citation) if benchmark.citation else "",
     )

@@ -81,8 +81,8 @@ def pairs(answer: ComparisonWords) -> Markup | None:
     if len(names) > MOST_NAMED:
         note = (
             f"Left out: {number(len(names))} systems are {number(math.comb(len(names), 2))} pairs, "
-            f"and a readable table has at most {MOST_NAMED} systems. Compare fewer, such as a "
-            "system set of the benchmark (--systems)."
+            f"and a readable table has at most {MOST_NAMED} systems. Compare fewer, such as "
+            "another system set of the benchmark."
         )
         return render("pairs", note=note, groups=[])
     groups = []

@@ -53,7 +53,7 @@ class Attack(MadeUp["list[Damaged]"]):
         super().check(work)
         for name in self.victims:
             if name not in work.corpus.systems:
-                raise OptionError(f"--system {name!r}: {nearest(name, work.corpus.names)}")
+                raise OptionError(f"`system={name!r}`: {nearest(name, work.corpus.names)}")
 
     def make(self, work: Work) -> MadeTexts[list[Damaged]]:
         """Damage the outputs of the chosen systems with every perturbation."""

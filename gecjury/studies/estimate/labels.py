@@ -78,7 +78,7 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None) -> Label
     """
     origin, view = benchmark.name, view or benchmark.view
     if view not in benchmark.views:
-        raise OptionError(f"--human {view}: {origin} has {', '.join(benchmark.views)}")
+        raise OptionError(f"`human={view}`: {origin} has {', '.join(benchmark.views)}")
     if benchmark.places:
         raise InputError(
             f"{origin}: it is unknown which system made a correction; expected the outputs of "
@@ -88,7 +88,9 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None) -> Label
         return Labels(benchmark.rated[benchmark.overall], origin, warnings=benchmark.warnings)
     items = benchmark.rankings.get(view, ())
     if not items:
-        raise InputError(f"{origin}: people judged no whole corrections; name a file with --labels")
+        raise InputError(
+            f"{origin}: people judged no whole corrections; name a file with `labels=FILE`"
+        )
     shares = shares_beaten(items, benchmark.corpus)
     return Labels(shares, f"{origin}, {view} view", True, benchmark.warnings)
 
@@ -159,7 +161,7 @@ def drawn_labels(labels: Labels, draw: int | None, seed: int) -> FloatArray:
     drawn = values
     if draw is not None:
         if draw > len(rows):
-            raise OptionError(f"--draw {draw}: {labels.origin} has labels of {len(rows)} sources")
+            raise OptionError(f"`draw={draw}`: {labels.origin} has labels of {len(rows)} sources")
         chosen = np.random.default_rng(seed).choice(rows, draw, replace=False)
         drawn = np.full(values.shape, np.nan)
         drawn[:, chosen] = values[:, chosen]

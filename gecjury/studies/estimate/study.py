@@ -145,7 +145,7 @@ class Estimate(Study):
             labels = labels_of_benchmark(work.benchmark, self.human)
         else:
             raise OptionError(
-                "no labels: name a file with --labels, or a benchmark that people judged"
+                "no labels: name a file with `labels=FILE`, or a benchmark that people judged"
             )
         return labels, drawn_labels(labels, self.draw, self.seed)
 

@@ -158,12 +158,12 @@ def named_references(
         if corpus.annotators < 2:
             raise OptionError(
                 "the references are the other annotators, but the corpus has one annotator: use "
-                "--references all to measure against the annotator's own correction"
+                "`references=all` to measure against the annotator's own correction"
             )
         return tuple(of_annotators(corpus, [one for one in everyone if one != me])
                      for me in everyone)  # fmt: skip
     if not named:
-        raise OptionError(f"--references {chosen}: references of conll14; expected others or all")
+        raise OptionError(f"`references={chosen}`: references of conll14; expected others or all")
     folder = open_data(runtime.data, cache=runtime.cache)
     paths = folder.paths(REFERENCE_SETS[chosen], wanted_by="seeda").values()
     versions = (version for path in paths for version in read_versions(path, overlaps="keep"))

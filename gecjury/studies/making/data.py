@@ -67,7 +67,7 @@ class Material:
         for name, code in named.items():
             if chosen is not None and code != chosen:
                 raise OptionError(
-                    f"--lang {self.lang}: {name} is {language_of(code).name} ({code}); omit --lang"
+                    f"`lang={self.lang}`: {name} is {language_of(code).name} ({code}); omit `lang=`"
                 )
         if len(set(named.values())) > 1:
             inputs = ", ".join(

@@ -85,5 +85,5 @@ examples:
         columns = [Column("part")]
         columns += [Column(key, digits=4) for key in ("f0.5", "precision", "recall", "ap")]
         columns.append(Column("tokens", digits=0))
-        notes = (f"model: {job.folder}; start from it with --detector {job.folder}",)
+        notes = (f"model: {job.folder}; start from it with `detector={job.folder}`",)
         return Result((Table(columns, rows, notes=notes, name="rows"),), notes=notes)

@@ -246,7 +246,7 @@ def _points(data: Annotations) -> list[Rated]:
     if not all(data.sources):
         raise InputError(
             "a judge learns from corrections with their sources: name the column of the sources "
-            "(--column source=...)"
+            "(`column=source=...`)"
         )
     weights = aspect_weights(data.aspects)
     total = sum(weights.values())

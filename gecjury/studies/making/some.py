@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from gecjury.refless.training.job import JobSettings
 
 _BACKWARDS = (
-    "--read-source without --within rates a correction by how bad its source was: on SEEDA such a "
-    "model orders corrections worse than chance (.46); add --within 2"
+    "`read_source=` without `within=` rates a correction by how bad its source was: on SEEDA such "
+    "a model orders corrections worse than chance (.46); add `within=2`"
 )
 
 _CHOICES = ("encoder", "detector", "kernel", "fine_tune", "shared", "features")
@@ -104,8 +104,9 @@ examples:
         refuse_without_detector(self.recipe, self.detector, self.detection)
         if self.detector == EMBEDDED_SOME and self.encoder != EMBEDDED:
             raise OptionError(
-                f"--encoder {self.encoder:.60}: the packaged detector belongs to --encoder "
-                "embedded; name a detector of yours, --detector DIR, or leave out --encoder"
+                f"`encoder={self.encoder:.60}`: the packaged detector belongs to "
+                "`encoder=embedded`; name a detector of yours, `detector=DIR`, or leave out "
+                "`encoder=`"
             )
         if len(work.data.names) > 1:
             raise OptionError("train some accepts one set of ratings; join the files first")

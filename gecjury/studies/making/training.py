@@ -117,7 +117,7 @@ class Training(Study, Generic[JobT]):
             OptionError: `none` and a benchmark.
         """
         if "none" in self.leakage and len(self.leakage) > 1:
-            raise OptionError(f"--leakage {' '.join(self.leakage)}: name benchmarks, or none alone")
+            raise OptionError(f"`leakage={' '.join(self.leakage)}`: name benchmarks, or none alone")
         return () if "none" in self.leakage else self.leakage
 
     @abstractmethod
@@ -215,7 +215,7 @@ class Training(Study, Generic[JobT]):
         notes = []
         embedded = getattr(self, "encoder", "") in PACKAGED_ENCODERS
         if not worth.above_changes and embedded and not self.chosen_recipe():
-            notes.append("the best measured settings for the packaged encoder: --recipe small")
+            notes.append("the best measured settings for the packaged encoder: `recipe=small`")
         # The model's name comes last, where users look for it.
         notes.append(f"model: {folder}; score with -m {model}")
         tables = [replace(table, notes=notes)]
@@ -243,7 +243,7 @@ class Training(Study, Generic[JobT]):
         job = self.job(work.data, common)
         if not self.checked:
             work.runtime.tell(
-                "warning: leakage is not checked (--leakage none): the model may learn sentences "
+                "warning: leakage is not checked (`leakage=none`): the model may learn sentences "
                 "that it is later tested on"
             )
         return job
@@ -343,8 +343,8 @@ def refuse_without_detector(recipe: str | None, *starts: object) -> None:
     """
     if recipe == "base" and not any(starts):
         raise OptionError(
-            "--recipe base starts from an error detector: train one with `gecjury train detector "
-            "multiged-en -o my-detector --recipe base`, then add --detector my-detector"
+            "`recipe=base` starts from an error detector: train one with `gecjury train detector "
+            "multiged-en -o my-detector --recipe base`, then add `detector=my-detector`"
         )
 
 

@@ -51,7 +51,7 @@ class Pick(Study):
         utility = self._utility
         if utility is not None and (utility.needs != {"references"} or utility.joint):
             raise OptionError(
-                f"--mbr {utility.name}: expected a metric that compares one text with references "
+                f"`mbr={utility.name}`: expected a metric that compares one text with references "
                 "and needs nothing else, such as errant, green or gleu"
             )
 
@@ -70,7 +70,7 @@ class Pick(Study):
         """Refuse data that leave no choice, and anything but one way to choose."""
         corpus = work.corpus
         if len(work.scorers) + (self.mbr is not None) != 1:
-            raise OptionError("expected one way to choose: a metric with -m, or --mbr errant")
+            raise OptionError("expected one way to choose: a metric with -m, or `mbr=errant`")
         if len(corpus.systems) < 2:
             raise InputError(
                 f"{len(corpus.systems)} output to choose among: give at least two files of "
@@ -81,7 +81,7 @@ class Pick(Study):
             if "references" in scorer.needs and not corpus.references:
                 raise InputError(
                     f"{scorer.name} needs references: use a metric that reads none, choose by "
-                    f"agreement of the candidates (--mbr {scorer.name}), or give references with "
+                    f"agreement of the candidates (`mbr={scorer.name}`), or give references with "
                     "-r FILE"
                 )
         super().check(work)

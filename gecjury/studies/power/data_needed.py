@@ -173,7 +173,7 @@ def answerable(
     for question in questions or get_args(PowerSubject):
         why = _impossible(question, tables, benchmark, pairs)
         if why and questions:
-            raise OptionError(f"--what {question}: {why}")
+            raise OptionError(f"`what={question}`: {why}")
         if why:
             continue
         if question == "scores":
@@ -257,7 +257,7 @@ def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str
         np.add.at(counts, at, 1)
     total = counts.sum(axis=0)
     if not total.any():
-        raise InputError("nobody compared these two systems: name others with --system")
+        raise InputError("nobody compared these two systems: name others with `system=`")
     compared = total > 0
     return PowerQuestion(
         "judgments",

@@ -57,12 +57,12 @@ class Power(Study):
         super().__post_init__()
         level, resamples = self.resampling.level, self.resampling.resamples
         if self.power <= level:
-            raise OptionError(f"--power {self.power}: expected more than --level {level}")
+            raise OptionError(f"`power={self.power}`: expected more than `level={level}`")
         if not 20 <= resamples <= 100_000:
-            raise OptionError(f"--resamples {resamples}: expected 20 to 100000")
+            raise OptionError(f"`resamples={resamples}`: expected 20 to 100000")
         if len(self.pair) not in (0, 2) or len(set(self.pair)) < len(self.pair):
             named = ", ".join(self.pair)
-            raise OptionError(f"--system: {named} named; expected two systems, or none for all")
+            raise OptionError(f"`system=`: {named} named; expected two systems, or none for all")
 
     def check(self, work: Work) -> None:
         """Refuse data without two systems, or without those that are named."""
@@ -71,7 +71,7 @@ class Power(Study):
             raise InputError(f"{len(corpus.systems)} system: a difference needs two")
         for name in self.pair:
             if name not in corpus.systems:
-                raise OptionError(f"--system {name}: {nearest(name, corpus.names)}")
+                raise OptionError(f"`system={name}`: {nearest(name, corpus.names)}")
         super().check(work)
 
     def run(self, work: Work) -> Result:

@@ -192,7 +192,7 @@ class Score(Study):
         if len(drawn) == len(whole):
             return {}, []
         lines = [drawn.line(row) for row in range(len(drawn))]
-        note = f"--limit: {self.limit} of {len(whole)} sentences, drawn with seed {self.seed}"
+        note = f"`limit=`: {self.limit} of {len(whole)} sentences, drawn with seed {self.seed}"
         return {"limit": {"sentences": self.limit, "of": len(whole), "lines": lines}}, [note]
 
     def _further(
@@ -258,15 +258,15 @@ class Score(Study):
 
 
 _WITHOUT = {
-    "type": "--by-type: none of the metrics named counts error types; errant does",
-    "rule": "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
+    "type": "`by_type=`: none of the metrics named counts error types; errant does",
+    "rule": "`by_rule=`: expected the matches of a grammar checker among the hypotheses, and a "
     "metric that counts rules: errant",
-    "over": "--macro: none of the metrics named has precision and recall; errant does",
+    "over": "`macro=`: none of the metrics named has precision and recall; errant does",
 }
 
 
 _WITHOUT_AUDIT = (
-    "--audit: none of the metrics named asks a model; the biases of other metrics are measured "
+    "`audit=`: none of the metrics named asks a model; the biases of other metrics are measured "
     "against people's judgments, by compare"
 )
 

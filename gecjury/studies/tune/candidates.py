@@ -61,7 +61,7 @@ def candidate_metrics(metric: str, candidates: Sequence[str]) -> list[str]:
             continue
         if "=" not in candidate:
             raise OptionError(
-                f"--prompt: {candidate!r:.60} is not a candidate; expected options such as "
+                f"`prompt=`: {candidate!r:.60} is not a candidate; expected options such as "
                 "criterion=fluency, or a metric with its options"
             )
         options = own | parse(f"{name}:{candidate}")[1]

@@ -120,7 +120,7 @@ what to tune:
         if self._judged(benchmark).few(benchmark.view):
             raise OptionError(
                 f"{benchmark.name} ({benchmark.systems}) has fewer than three systems with "
-                "human scores: nothing to correlate with; choose another set with --systems"
+                "human scores: nothing to correlate with; choose another set with `systems=`"
             )
         super().check(work)
 
@@ -249,7 +249,7 @@ what to tune:
         scorers = dict.fromkeys(map(load, candidate_metrics(what, self.prompt)))
         if len(scorers) < 2:
             raise OptionError(
-                f"--prompt: no candidate differs from {masked(what)}; expected at least one, e.g. "
+                f"`prompt=`: no candidate differs from {masked(what)}; expected at least one, e.g. "
                 "criterion=fluency"
             )
         return list(scorers)

@@ -201,7 +201,7 @@ def test_without_a_network_the_three_alternatives_are_named_on_one_line(
         with_files(open_data()).paths([BIG], wanted_by="seeda")
     message = str(caught.value)
     assert "\n" not in message
-    for way in ("--data DIR", "GECJURY_DATA", "gecjury data fetch seeda", "no connection"):
+    for way in ("`data=DIR`", "GECJURY_DATA", "gecjury data fetch seeda", "no connection"):
         assert way in message
 
 
@@ -257,7 +257,7 @@ def test_a_file_changed_after_verification_is_verified_again(
 
 def test_a_given_folder_is_not_completed_silently(server: Server, tmp_path: Path) -> None:
     folder = with_files(open_data(tmp_path))
-    with pytest.raises(DataError, match=r"scores\.csv is not in .* \(from --data\)"):
+    with pytest.raises(DataError, match=r"scores\.csv is not in .* \(from `data=`\)"):
         folder.path("SET/data/scores.csv")
     assert server.requests == []
 

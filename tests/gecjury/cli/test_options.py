@@ -10,6 +10,8 @@ from unittest.mock import Mock
 
 import pytest
 
+import gecjury
+from gecjury.cli import command_parser
 from gecjury.core.errors import install_hint
 from tests.shell import (
     FIXED,
@@ -176,9 +178,49 @@ def test_a_new_output_folder_named_like_a_file_is_refused(
             "--statistic spa: nothing is tested at system level with --resample none, --level "
             "sentence or --level edit; leave one of them out",
         ),
+        (
+            ["compare", "sample", "-m", "green", "--aggregate", "expected_win"],
+            "--aggregate 'expected_win': expected one of trueskill, expected-wins, corpus, mean; "
+            "did you mean expected-wins?",
+        ),
     ],
 )
 def test_settings_in_messages_are_shown_as_options(
     shell: Shell, argv: list[str], message: str
 ) -> None:
     assert shell(*argv) == (2, "", f"gecjury: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "typed"),
+    [
+        ("compare", "use `level=sentence` or `windows=True`", "use --level sentence or --windows"),
+        ("compare", "fewer `resamples=` (`base_url=URL`)", "fewer --resamples (--base-url URL)"),
+        ("compare", "`resample=none`, `over=none`", "--resample none, --resample none"),
+        ("compare", "`aggregate=expected-wins`", "--aggregate expected-wins"),
+        # Values of users stay as they are, and so do names alone, which may be of a column.
+        ("compare", "`references=my_refs.txt`; `level`", "--references my_refs.txt; `level`"),
+        ("score", "`references=FILE`, `metrics=A`", "-r FILE, --metric A"),
+        ("estimate", "`references=FILE`, `references=all`", "-r FILE, --references all"),
+        # Settings of other commands, and options of metrics, are not renamed.
+        ("score", "`train_batch=`, `tagger=none`", "`train_batch=`, `tagger=none`"),
+    ],
+)
+def test_a_command_shows_its_own_options(command: str, message: str, typed: str) -> None:
+    parser = command_parser().declared().actions[command].declared()
+    assert parser.as_typed(message) == typed
+
+
+def test_training_options_differ_from_the_names_of_settings() -> None:
+    parser = command_parser().declared().actions["train"].declared().actions["some"].declared()
+    assert parser.as_typed("`column=source=S`, `bf16=`") == "--column source=S, --bf16"
+    assert parser.as_typed("a smaller `train_batch=`") == "a smaller --train-batch"
+
+
+def test_notes_are_translated_for_a_command_and_keep_keywords_in_python(shell: Shell) -> None:
+    note = "20 of 51 judged sentences, drawn with seed 0, the same for every metric"
+    argv = ["compare", "sample", "-m", "green", "--resample", "none", "--limit", "20"]
+    for form in ("table", "json"):
+        assert f"--limit: {note}" in shell(*argv, "--verbose", "--format", form)[1]
+    result = gecjury.compare("sample", "green", resample="none", limit=20)
+    assert any(f"`limit=`: {note}" in text for text in result.document()["notes"])

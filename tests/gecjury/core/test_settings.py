@@ -90,13 +90,13 @@ class Cook:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"heat": 0.7}, "--heat would do nothing without --oven"),
-        ({"time": 2, "steps": ("mix",)}, "--time would do nothing without --steps cut"),
+        ({"heat": 0.7}, "`heat=` would do nothing without `oven=`"),
+        ({"time": 2, "steps": ("mix",)}, "`time=` would do nothing without `steps=cut`"),
         (
             {"time": 2, "oven": True, "steps": ("cut",)},
-            "--time would do nothing with --oven without --steps mix",
+            "`time=` would do nothing with `oven=` without `steps=mix`",
         ),
-        ({"heat": 0.0, "oven": True}, "--heat 0.0: expected more than 0 and at most 1"),
+        ({"heat": 0.0, "oven": True}, "`heat=0.0`: expected more than 0 and at most 1"),
     ],
 )
 def test_a_field_without_effect_is_refused_with_what_it_needs(
@@ -154,13 +154,13 @@ def test_values_are_read_from_text_and_from_python(name: str, value: object, rea
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"secret": "x"}, "^--secret 'x': expected a whole number$"),
-        ({"secret": True}, "--secret True: expected a whole number"),
-        ({"secret": 2.5}, "--secret 2.5: expected a whole number"),
-        ({"secret": "9" * 20}, "--secret 9{20}: expected at most 9223372036854775807"),
+        ({"secret": "x"}, "^`secret='x'`: expected a whole number$"),
+        ({"secret": True}, "`secret=True`: expected a whole number"),
+        ({"secret": 2.5}, "`secret=2.5`: expected a whole number"),
+        ({"secret": "9" * 20}, "`secret=9{20}`: expected at most 9223372036854775807"),
         ({"secret": "“5”"}, "a whole number; leave out the quotation marks"),
-        ({"loud": 1}, "--loud 1: expected true or false"),
-        ({"names": ("a", 3)}, "--names 3: expected text"),
+        ({"loud": 1}, "`loud=1`: expected true or false"),
+        ({"names": ("a", 3)}, "`names=3`: expected text"),
         ({"shares": 0.5}, r"unknown setting of search 'shares': did you mean share or"),
     ],
 )
@@ -172,9 +172,9 @@ def test_values_of_another_kind_are_refused(values: dict[str, Any], message: str
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"share": 1.0}, "--share 1.0: expected more than 0 and less than 1"),
-        ({"share": float("nan")}, "--share nan: expected a finite number"),
-        ({"over": "all"}, "--draw 'all': expected one of some, none"),
+        ({"share": 1.0}, "`share=1.0`: expected more than 0 and less than 1"),
+        ({"share": float("nan")}, "`share=nan`: expected a finite number"),
+        ({"over": "all"}, "`draw='all'`: expected one of some, none"),
         ({"over": "sme"}, "did you mean some"),
     ],
 )
@@ -184,9 +184,9 @@ def test_values_out_of_bounds_are_refused(values: dict[str, Any], message: str) 
 
 
 def test_bounds_of_inner_settings() -> None:
-    with pytest.raises(OptionError, match=r"--times 0: expected 1 to 100 \(none of them"):
+    with pytest.raises(OptionError, match=r"`times=0`: expected 1 to 100 \(none of them"):
         Draws(times=0)
-    with pytest.raises(OptionError, match="--times 101: expected 1 to 100"):
+    with pytest.raises(OptionError, match="`times=101`: expected 1 to 100"):
         Draws(times=101)
 
 

@@ -58,7 +58,7 @@ def test_texts_of_any_form_are_brought_to_one(
     assert corpus.as_text().systems["a"].lines == plain
     assert corpus.systems["a"].text == CURLY
     note = remarks_on(corpus, ("references",))[-1]
-    assert "every text is cut into tokens by the rules `en` (--tokens space: as it is)" in note
+    assert "every text is cut into tokens by the rules `en` (`tokens=space`: as it is)" in note
     count = 2 + 2 * (reference == CURLY)
     assert f"apostrophes and quotation marks in other forms than in the source, in {count} " in note
 
@@ -167,12 +167,12 @@ GERMAN = (
 def test_languages(lines: tuple[str, ...], code: str) -> None:
     assert detected_language(lines) == code
     note = language_note(lines, language_of("en"))
-    assert f"--lang {code}" in note if code not in ("en", "") else not note
+    assert f"`lang={code}`" in note if code not in ("en", "") else not note
 
 
 def test_a_script_of_several_languages_is_named_where_the_text_is_short() -> None:
     note = language_note(("Так .",), language_of("en"))
-    assert "text in Cyrillic letters and is read as English: --lang CODE" in note
+    assert "text in Cyrillic letters and is read as English: `lang=CODE`" in note
     assert language_note(("Так .",), language_of("uk")) == ""
     assert language_note(GERMAN, language_of("de")) == ""
 

@@ -58,5 +58,5 @@ def test_a_split_corpus_has_sentences_with_their_context(
     Path("h.m2").write_text(
         "S I has a dog .\nA 1 2|||V|||have|||REQUIRED|||-NONE-|||0\n\nS Bye .\n"
     )
-    with pytest.raises(InputError, match=r"h\.m2: has edits of whole lines; --split is for plain"):
+    with pytest.raises(InputError, match=r"h\.m2: has edits of whole lines; `split=` is for plain"):
         read_corpus("h.m2", [], ["h.m2"], split=True)

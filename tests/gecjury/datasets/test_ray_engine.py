@@ -149,7 +149,7 @@ def test_a_cluster_gets_no_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"--engine ray needs Ray .*\[ray\]"):
+    with pytest.raises(MissingExtraError, match=r"`engine=ray` needs Ray .*\[ray\]"):
         RayEngine("local").finish(job_of(tmp_path), SHARDS, print)
     RayEngine("local").finish(job_of(tmp_path), [], print)  # no shards left: Ray is not needed
 

@@ -256,8 +256,8 @@ def test_kept_rows_have_all_their_columns(tmp_path: Path, made: Any, name: str) 
         ({"metrics": ["scores:file=x.tsv"]}, "scores of given texts"),
         ({"shard_rows": 0}, "expected 1 or more"),
         ({"engine": "spark"}, "expected local or ray"),
-        ({"runtime": Runtime(dry_run=True)}, "dry-run"),
-        ({"runtime": Runtime(max_cost=1.0, workers=2)}, "max-cost"),
+        ({"runtime": Runtime(dry_run=True)}, "dry_run"),
+        ({"runtime": Runtime(max_cost=1.0, workers=2)}, "max_cost"),
     ],
 )
 def test_impossible_options_are_refused_before_the_work(
@@ -282,7 +282,7 @@ def test_all_missing_columns_are_reported_at_once(tmp_path: Path, made: Any) -> 
     message = (
         r"a\.parquet: no column 'source' \(source\), 'hypothesis' \(hypothesis\) and 'references' "
         r"\(references\); its columns are original, corrected; name them with "
-        "--column source=NAME --column hypothesis=NAME --column references=NAME"
+        "`columns=source=NAME` `columns=hypothesis=NAME` `columns=references=NAME`"
     )
     with pytest.raises(InputError, match=message):
         score_dataset(path, tmp_path / "out", metrics=["green"])
@@ -327,7 +327,7 @@ def test_another_run_is_refused_with_the_differences(tmp_path: Path, made: Any) 
     for options, expected in (
         ({"metrics": ["green:n=2"]}, "n: 4 then, 2 now"),
         ({"metrics": ["changes"]}, "metrics: green then, changes now"),
-        ({"keep": "green > .5"}, "--keep: none then, green > .5 now"),
+        ({"keep": "green > .5"}, "`keep=`: none then, green > .5 now"),
         ({"columns": ["hypothesis=other"]}, "columns of hypotheses: hypothesis then, other now"),
         ({"shard_rows": 2}, "shard_rows: 10000 then, 2 now"),
     ):

@@ -174,7 +174,7 @@ def test_members_with_options_in_a_file(tmp_path: Path) -> None:
     wanted = z("changes", two) + z("green:n=2,unit=char", two)
     assert summed.score_corpus(two).sentences == pytest.approx(wanted)
     file.write_text("llm-s\n")
-    with pytest.raises(OptionError, match="--allow-judges"):
+    with pytest.raises(OptionError, match="`allow_judges=True`"):
         load("jury", equal=str(file))
 
 

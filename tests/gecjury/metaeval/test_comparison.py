@@ -262,7 +262,7 @@ def test_a_limit_from_python_and_with_finished_scores(tmp_path: Path) -> None:
     file.write_text("\n".join(rows) + "\n")
     with pytest.raises(OptionError, match="scores: finished scores are for all sentences"):
         gecjury.compare("sample", f"scores:file={file}", gecjury.Compare(limit=5))
-    with pytest.raises(OptionError, match=r"--limit 0: expected 1 or more"):
+    with pytest.raises(OptionError, match=r"`limit=0`: expected 1 or more"):
         Settings(limit=0)
 
 

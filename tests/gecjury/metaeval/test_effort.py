@@ -47,7 +47,7 @@ def test_long_durations_are_reported_with_cause_and_remedy() -> None:
     text = warning(many(2000, 1000), 2, Settings(aggregate="expected-wins"))
     assert text.startswith("sample: 2\u202f000 systems × 1\u202f000 sentences will take about ")
     assert "Expected Wins of resampled sentences" in text
-    assert "; quicker: --aggregate mean, or fewer --resamples than 1\u202f000" in text
+    assert "; quicker: `aggregate=mean`, or fewer `resamples=` than 1\u202f000" in text
     assert text.endswith("Ctrl-C stops it")
     none = Resampling(over="none")
     assert seconds(many(2000, 1000), 2, resampling=none)["TrueSkill of resampled sentences"] == 0
@@ -60,7 +60,7 @@ def test_durations() -> None:
 
 
 def test_huge_numbers_are_refused_before_anything_is_scored() -> None:
-    with pytest.raises(OptionError, match="--resamples 1000000000000: expected 1 to 1000000"):
+    with pytest.raises(OptionError, match="`resamples=1000000000000`: expected 1 to 1000000"):
         Settings(resampling=Resampling(resamples=10**12))
     large = Settings(resampling=Resampling(resamples=1_000_000))
     with pytest.raises(OptionError, match="of 20074 sentences and systems"):

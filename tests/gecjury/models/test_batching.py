@@ -166,7 +166,7 @@ def test_when_memory_runs_out_smaller_batches_go_on(
 
 def test_a_text_too_large_for_memory_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     card = Card(monkeypatch, 10_000)
-    with pytest.raises(OptionError, match=r"one text of 200 word pieces.*--device") as told:
+    with pytest.raises(OptionError, match=r"one text of 200 word pieces.*`device=`") as told:
         card.read([200, 10, 10])
     assert "\n" not in str(told.value)
 

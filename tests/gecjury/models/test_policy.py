@@ -69,7 +69,7 @@ NEURAL = ("uot-errant", "pt-errant", "pt-m2", "some", "impara", "scribendi",
 def test_all_metrics_refuse_a_missing_device(metric: str, models: Path) -> None:
     scorer = load(metric, **options(metric, models))
     for device, message in (
-        ("cuda:9", r"^device 'cuda:9' is not on this machine; use --device auto or cpu$"),
+        ("cuda:9", r"^device 'cuda:9' is not on this machine; use `device=auto` or cpu$"),
         ("gpu", r"^device 'gpu': expected auto, cpu, cuda, cuda:N or mps$"),
     ):
         with pytest.raises(OptionError, match=message):

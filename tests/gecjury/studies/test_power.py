@@ -86,12 +86,12 @@ def test_all_questions_can_be_asked_of_a_benchmark() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"power": 0.05}, "--power 0.05: expected more than --level"),
-        ({"pair": ("careful",)}, "--system: careful named; expected two"),
-        ({"pair": ("careful", "careful")}, "--system: careful, careful named; expected two"),
-        ({"pair": ("careful", "hast")}, "--system hast: did you mean hasty"),
-        ({"questions": ("accuracy",)}, "--what accuracy: expected two metrics"),
-        ({"resampling": Resampling(resamples=5)}, "--resamples 5: expected 20 to 100000"),
+        ({"power": 0.05}, "`power=0.05`: expected more than `level="),
+        ({"pair": ("careful",)}, "`system=`: careful named; expected two"),
+        ({"pair": ("careful", "careful")}, "`system=`: careful, careful named; expected two"),
+        ({"pair": ("careful", "hast")}, "`system=hast`: did you mean hasty"),
+        ({"questions": ("accuracy",)}, "`what=accuracy`: expected two metrics"),
+        ({"resampling": Resampling(resamples=5)}, "`resamples=5`: expected 20 to 100000"),
     ],
 )
 def test_invalid_settings_are_refused(settings: dict[str, Any], message: str) -> None:

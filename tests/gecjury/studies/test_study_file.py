@@ -98,11 +98,11 @@ def test_unknown_keys_are_refused_with_the_nearest_name(
         ('metrics = ["green"]\nsettings = 3', "settings = 3; expected a table"),
         (
             'metrics = ["green"]\n[settings]\nseed = "one"',
-            "settings.seed: --seed 'one': expected a whole number",
+            "settings.seed: `seed='one'`: expected a whole number",
         ),
         (
             'metrics = ["green"]\n[settings]\nwindows = 1',
-            "settings.windows: --windows 1: expected true or false",
+            "settings.windows: `windows=1`: expected true or false",
         ),
         ('metrics = ["green"]\n[weights]\nsample = "a"', "weights.sample = 'a'; expected a number"),
         ("metrics = [", "is not TOML"),

@@ -180,9 +180,9 @@ def test_a_server_that_answers_nothing_is_given_up(
 
 
 def test_where_batches_are_not_available(batched: Bench) -> None:
-    with pytest.raises(OptionError, match="--batch is for backend=openai"):
+    with pytest.raises(OptionError, match="`batch=` is for backend=openai"):
         load("llm-s:backend=vllm,model=m").score_corpus(batched.corpus, batched.runtime)
-    with pytest.raises(OptionError, match="--batch accepts one base_url"):
+    with pytest.raises(OptionError, match="`batch=` accepts one base_url"):
         batched.score(base_url="http://a/v1+http://b/v1")
 
 
@@ -240,7 +240,7 @@ def test_batches_grow_and_cost_no_more_than_the_cap(batched: Bench, lost: int) -
     cap = 20_000.0
     for _ in range(3):
         with pytest.raises(
-            IncompleteError, match=r"stopped before --max-cost 20000 .* questions left"
+            IncompleteError, match=r"stopped before `max_cost=20000` .* questions left"
         ):
             batched.score(max_cost=cap, spending=Spending())
         assert sum(billed) <= cap

@@ -609,7 +609,7 @@ def test_the_cost_cap_is_respected(
     # of 239, and so at most as many tokens and 64 of the chat format: 190 + 1,055 > 1,200.
     capped, higher = Spending(), Spending()
     stopped = (
-        r"stopped before --max-cost 1200 was exceeded with earlier runs: 1\d\d.*2 of 3 questions"
+        r"stopped before `max_cost=1200` was exceeded with earlier runs: 1\d\d.*2 of 3 questions"
     )
     with pytest.raises(IncompleteError, match=stopped):
         bench.score(max_cost=1200.0, spending=capped)
@@ -680,7 +680,7 @@ def test_the_cost_cap_holds_where_an_estimate_is_too_low(
     lines = [f"{line} {number}" for number in range(60)]
     bench.corpus = corpus_of_texts(lines, lines)
     cap, spending = 15_000.0 * times, Spending()
-    with pytest.raises(IncompleteError, match="stopped before --max-cost"):
+    with pytest.raises(IncompleteError, match="stopped before `max_cost="):
         bench.score(concurrency=16, max_cost=cap, spending=spending)
     assert 0.5 * cap < spending.known <= cap
     assert bench.server.most_under_way > 1

@@ -57,7 +57,7 @@ def test_raters_are_averaged_and_zeros_left_out(tmp_path: Path) -> None:
         ("", r"line 3, column fluency: ''; expected a rating from 1 to 4 \(or 0 for other\)"),
         ('"3,x"', r"line 3, column fluency: '3,x'; expected"),
         ("nan", r"line 3, column fluency: 'nan'; expected"),
-        ("5", r"line 3, column fluency: '5'; expected a rating from 1 to 4 .* --scale LOW:HIGH"),
+        ("5", r"line 3, column fluency: '5'; expected a rating from 1 to 4 .* `scale=LOW:HIGH`"),
         ("0.5", r"line 3, column fluency: '0.5'; expected"),
     ],
 )
@@ -126,7 +126,7 @@ def test_aspects_found_used_and_left_out_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "r.tsv"
     path.write_text("output\tgrammar\tfluency\tmeaning\na\t1\t2\t3\nb\t2\t3\t4\n")
     (note,) = read_annotations(path, ColumnMap.parse(["grammaticality=grammar"])).notes
-    for words in ("used: grammaticality", "--column fluency=fluency --column meaning=meaning"):
+    for words in ("used: grammaticality", "`column=fluency=fluency` `column=meaning=meaning`"):
         assert words in note
     assert read_annotations(path).notes == ()
 

@@ -125,7 +125,7 @@ def test_the_source_is_read_only_on_request(tmp_path: Path) -> None:
     one, two = bundle.predict([], pairs, RUNTIME)["grammaticality"]
     assert one != two
     lone = rated(60, ("grammaticality",))
-    with pytest.raises(InputError, match="--read-source"):
+    with pytest.raises(InputError, match="`read_source=`"):
         train_some(some_job(lone, recipe, tmp_path / "lone"))
 
 

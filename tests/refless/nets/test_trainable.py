@@ -129,8 +129,8 @@ def test_frozen_layers_are_saved_as_they_were(encoders: dict[str, str], tmp_path
 
 
 def test_layer_options_out_of_range_are_refused(encoders: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"--freeze-layers 3: this mpnet encoder has 2 layers"):
+    with pytest.raises(OptionError, match=r"`freeze_layers=3`: this mpnet encoder has 2 layers"):
         train_some(job(encoders["mpnet"], tmp_path / "some", freeze_layers=3))
     assert not (tmp_path / "some").exists()
-    with pytest.raises(OptionError, match="--freeze-layers -1"):
+    with pytest.raises(OptionError, match="`freeze_layers=-1`"):
         replace(QUICK, freeze_layers=-1)

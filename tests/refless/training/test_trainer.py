@@ -137,7 +137,7 @@ def test_a_batch_too_large_for_memory_is_cut_and_has_the_same_gradients(
 def test_too_little_memory_for_one_example_is_told_in_one_line(tmp_path: Path) -> None:
     task = learning_task("regression", tmp_path)
     rows_fit(task.model, 0)
-    with pytest.raises(OptionError, match="--gradient-checkpointing") as told:
+    with pytest.raises(OptionError, match="`gradient_checkpointing=`") as told:
         fit(task, SETTINGS, tmp_path / "run", RUNTIME, Watch(tmp_path / HISTORY_FILE))
     assert "\n" not in str(told.value)
 

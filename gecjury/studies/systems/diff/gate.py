@@ -49,7 +49,7 @@ def check_gate(gate: Gate, names: Sequence[str]) -> None:
         rates = [n for n in part.names if n.partition(".")[0] in RATES and n not in names]
         if rates and rates[0].partition(".")[2] in ("", *PARTS):
             raise OptionError(
-                f"--fail-if {part.text!r:.200}: {rates[0]} needs references: give at least "
+                f"`fail_if={part.text!r:.200}`: {rates[0]} needs references: give at least "
                 "one with -r FILE"
             )
         part.check(names, "figure")

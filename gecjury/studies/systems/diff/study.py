@@ -80,7 +80,7 @@ class Diff(SystemsStudy):
         """Return the requests of the metrics; refuse a gate, which would have no scores."""
         if self.fail_if:
             raise OptionError(
-                "--dry-run scores nothing, so --fail-if has nothing to judge: leave one out"
+                "`dry_run=` scores nothing, so `fail_if=` has nothing to judge: leave one out"
             )
         return super().plans(work)
 
@@ -160,7 +160,7 @@ class Diff(SystemsStudy):
         except IncompleteError as error:
             if not self.fail_if:
                 raise
-            raise InputError(f"{error} (--fail-if passes nothing that was not scored)") from None
+            raise InputError(f"{error} (`fail_if=` passes nothing that was not scored)") from None
         named = list(zip(work.scorers, scored, strict=True))
         level = self.by_type
         types = [tables.differences_by_type(t, level, *how) for t in scored] if level else []

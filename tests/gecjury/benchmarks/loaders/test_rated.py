@@ -90,7 +90,7 @@ def test_human_corrections_are_references_only_for_systems(
     tmp_path: Path, chosen: str, system: str
 ) -> None:
     folder = data_folder(tmp_path, files())
-    with pytest.raises(OptionError, match=f"outputs of {system}.*--systems systems"):
+    with pytest.raises(OptionError, match=f"outputs of {system}.*`systems=systems`"):
         load_swedish(request("swedish-oestling", folder, references=(chosen,)))
     made = load_swedish(
         request("swedish-oestling", folder, systems="systems", references=(chosen,))

@@ -429,7 +429,7 @@ def test_a_table_does_not_choose_a_spacy_pipeline(
     monkeypatch.setattr(spacy, "load", run)
     name = str(tmp_path / "pipeline") if name == "FOLDER" else name
     write_table(folder, f'language = "sv"\ntokens = "spacy:{name}"\n')
-    with pytest.raises(InputError, match=r"names a spaCy pipeline, .* pass --tokens spacy:"):
+    with pytest.raises(InputError, match=r"names a spaCy pipeline, .* pass `tokens=spacy:"):
         load_benchmark(str(folder))
     # The language rules of spaCy are not a pipeline, and the user may choose another tokeniser.
     assert load_benchmark(str(folder), tokens="space").corpus.language.tokens == "space"

@@ -352,7 +352,7 @@ def test_detection_counts_marks(tmp_path: Path) -> None:
 
 
 def test_rules_need_a_checker(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="--by-rule: expected the matches of a grammar"):
+    with pytest.raises(OptionError, match="`by_rule=`: expected the matches of a grammar"):
         gecjury.score("sample", "green", Score(by_rule=1))
 
 

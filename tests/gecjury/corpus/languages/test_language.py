@@ -111,7 +111,7 @@ def test_chinese_words_are_those_of_the_segmenter() -> None:
 def test_a_segmenter_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rjieba", None)
     tokeniser.cache_clear()
-    expected = r"--tokens jieba needs rjieba, which is not installed: .*\[jieba\]'; `--tokens char`"
+    expected = r"`tokens=jieba` needs rjieba, which is not installed: .*\[jieba\]'; `tokens=char`"
     with pytest.raises(MissingExtraError, match=expected):
         cut("我们", "jieba")
 
@@ -211,9 +211,9 @@ def test_signatures_have_the_settings_omitted_for_english() -> None:
 
 def test_text_without_blanks_is_noted_with_a_remedy() -> None:
     japanese = ["私は昨日学校に行きました。"]
-    assert "(--lang ja)" in unparted_note(japanese)
+    assert "(`lang=ja`)" in unparted_note(japanese)
     # If the language is already given, the remedy is different.
-    assert "use --tokens char" in unparted_note(japanese, language_of("ja", tokens="space"))
+    assert "use `tokens=char`" in unparted_note(japanese, language_of("ja", tokens="space"))
     assert unparted_note([" ".join(japanese[0])]) == ""
     assert unparted_note(["Élodie likes cafés .", *["word"] * 9]) == ""
     assert unparted_note([*japanese, "Zoë walked to the café ."]) == ""  # no more than half

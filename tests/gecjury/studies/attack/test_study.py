@@ -257,5 +257,5 @@ def test_judge_requests_are_counted_and_judges_get_order_attacks(
 def test_unknown_names_are_refused(corpus: Corpus) -> None:
     with pytest.raises(OptionError, match="unknown attack 'shufle': did you mean shuffle"):
         Attack(attacks=("shufle",))
-    with pytest.raises(OptionError, match="--system 'fixd': did you mean fixed"):
+    with pytest.raises(OptionError, match="`system='fixd'`: did you mean fixed"):
         gecjury.attack(corpus, "green", Attack(victims=("fixd",)))

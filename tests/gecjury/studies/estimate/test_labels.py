@@ -105,5 +105,5 @@ def test_what_a_benchmark_lacks_is_refused() -> None:
     (view,) = set(benchmark.views) - {benchmark.view}
     other = labels_of_benchmark(benchmark, view)
     assert other.origin == f"sample, {view} view"
-    with pytest.raises(OptionError, match="--human edit: sample has sentence"):
+    with pytest.raises(OptionError, match="`human=edit`: sample has sentence"):
         labels_of_benchmark(replace(benchmark, human={"sentence": {}}), "edit")

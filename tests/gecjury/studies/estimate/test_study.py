@@ -177,8 +177,8 @@ def test_labels_that_were_not_drawn_at_random_are_noticed(shell: Shell, files: l
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"draw": 5000}, "--draw 5000: sample, edit view has labels of 51 sources"),
-        ({"human": "edit", "labels": "x.csv"}, "--human would do nothing with --labels"),
+        ({"draw": 5000}, "`draw=5000`: sample, edit view has labels of 51 sources"),
+        ({"human": "edit", "labels": "x.csv"}, "`human=` would do nothing with `labels=`"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -204,7 +204,7 @@ def test_unusable_labels_are_refused_before_scoring(
     rate(shell, ratings)
     with pytest.raises(InputError, match=message):
         estimated(files)
-    with pytest.raises(OptionError, match="no labels: name a file with --labels"):
+    with pytest.raises(OptionError, match="no labels: name a file with `labels=FILE`"):
         gecjury.estimate(gecjury.read_corpus(files[0], files[1:]), "changes")
 
 

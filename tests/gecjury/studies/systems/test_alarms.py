@@ -133,7 +133,7 @@ def test_empty_lines_do_not_count_unless_a_system_fills_them() -> None:
             (["We ate ."] * 101, {"a": ["We ate ."] * 101}),
             {"resampling": Resampling(over="sentences", resamples=1_000_000)},
             OptionError,
-            "--resamples 1000000: expected at most 990099 of 101",
+            "`resamples=1000000`: expected at most 990099 of 101",
         ),
     ],
 )

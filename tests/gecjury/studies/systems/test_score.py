@@ -160,7 +160,7 @@ def test_macro_averages_by_hand() -> None:
     # F1 of R is 2/3.
     assert even["macro"]["types"]["score"] == pytest.approx(2 / 9)
     assert "macro" not in gleu
-    with pytest.raises(OptionError, match="--macro: none of the metrics named has precision"):
+    with pytest.raises(OptionError, match="`macro=`: none of the metrics named has precision"):
         gecjury.score(corpus, "gleu", Score(macro=True))
 
 
