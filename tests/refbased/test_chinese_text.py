@@ -83,4 +83,4 @@ def test_the_embedded_encoder_is_english() -> None:
         "multilingual encoder (encoder=FOLDER)"
     )
     notes = scored(Encoded(), language="en").statistics.notes
-    assert notes == ("the source: looks like Chinese and is read as English: --lang zh",)
+    assert notes == ("the source: looks like Chinese and is read as English: `lang=zh`",)
