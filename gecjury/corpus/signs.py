@@ -45,6 +45,8 @@ _NARROW = re.compile(r"[,!?:;()]")
 
 def has_forms(text: str) -> bool:
     """Return True if a text has a sign that is read as another one, or one that nobody sees."""
+    if text.isascii():  # as most texts are: several times as fast as the expression
+        return "''" in text or "--" in text or "`" in text
     return _SPECIAL.search(text) is not None
 
 
@@ -54,7 +56,7 @@ def as_text(line: str, *, wide: bool = False) -> str:
     Args:
         wide: write punctuation in full width, except within numbers, as Chinese and Japanese do.
     """
-    if _SPECIAL.search(line):
+    if has_forms(line):
         line = _UNSEEN.sub("", line).translate(_PLAIN).replace("''", '"')
         line = _LONG.sub("--", _ALONE.sub("-", line))
     return _NARROW.sub(_widened, line) if wide else line

@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from gecjury.core.errors import OptionError, known_name, nearest
 from gecjury.corpus.languages.english import english_text
-from gecjury.corpus.signs import as_text, as_tokens
+from gecjury.corpus.signs import as_text, as_tokens, has_forms
 
 TOKENS = ("auto", "space", "en", "char", "intl", "ja", "jieba", "zh")
 """Ways of splitting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is another one."""
@@ -116,6 +116,8 @@ class Language:
 
     def token_text(self, line: str) -> str:
         """Return a line of tokens as metrics compare them, with as many tokens."""
+        if line.isascii() and not has_forms(line):  # as most lines are
+            return line
         made = self._signs(line)
         if made == line or len(made.split()) == len(tokens := line.split()):
             return made

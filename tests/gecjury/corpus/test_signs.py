@@ -1,7 +1,10 @@
 """Tests of signs whose forms count as equal."""
 
+from itertools import product
+
 import pytest
 
+from gecjury.corpus import signs
 from gecjury.corpus.signs import as_text, as_tokens, has_forms, other_forms
 
 
@@ -57,3 +60,10 @@ def test_forms_that_a_source_has_not() -> None:
     assert other_forms("it’s “a” -", 'it\'s "a" -') == {"apostrophes", "quotation marks"}
     assert other_forms("“a”", "no sign") == set()
     assert other_forms("“a”", "“b”") == set()
+
+
+def test_quick_answers_about_plain_lines_are_those_of_the_expression() -> None:
+    alphabet = "a -'`.\"\u2019"
+    texts = ["".join(letters) for size in range(5) for letters in product(alphabet, repeat=size)]
+    for text in texts:
+        assert has_forms(text) == (signs._SPECIAL.search(text) is not None), text
