@@ -17,7 +17,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
+from gecjury.core.errors import (
+    IncompleteError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    install_hint,
+    nearest,
+)
 from gecjury.core.textfiles import read_toml, user_path
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, too_long
@@ -182,6 +189,7 @@ class _VLLMEngine:
 
         Raises:
             InputError: vLLM rejects a prompt.
+            IncompleteError: vLLM failed.
         """
         if not attempts:
             return
@@ -209,7 +217,15 @@ class _VLLMEngine:
             by_id |= {name: attempt, name.rpartition("-")[0] or name: attempt}
         engine = self.llm.llm_engine
         while engine.has_unfinished_requests():
-            for output in engine.step():
+            try:
+                outputs = engine.step()
+            except Exception as error:  # a fault of vLLM's
+                _unload()
+                raise IncompleteError(
+                    f"vLLM stopped ({_first_line(error)}). The replies so far are stored, and the "
+                    "same command goes on; change settings of the engine (engine=FILE.toml) first"
+                ) from None
+            for output in outputs:
                 # Outputs that are left over from a failed call are skipped.
                 if output.finished and (asked := by_id.get(str(output.request_id))):
                     seconds = time.perf_counter() - start

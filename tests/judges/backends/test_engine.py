@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.core.errors import GecjuryError, InputError, OptionError
+from gecjury.core.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.judges.backends.vllm import read_engine
@@ -150,3 +150,48 @@ def test_a_model_larger_than_memory_is_refused_before_it_is_loaded(
     judge = load("llm-s", backend="vllm", model=str(model), engine=engine_of(tmp_path, settings))
     with pytest.raises(InputError, match=error):
         judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path / "cache"))
+
+
+def test_a_fault_of_vllm_keeps_the_replies_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = SimpleNamespace(
+        text='{"text": "b"}', finish_reason="stop", token_ids=[1], logprobs=None
+    )
+    done = SimpleNamespace(
+        request_id="0", finished=True, outputs=[reply], prompt_token_ids=[1], num_cached_tokens=0
+    )
+    steps = iter([[done]])
+
+    class Failing:
+        def __init__(self, **arguments: Any) -> None:
+            self.llm_engine = SimpleNamespace(
+                has_unfinished_requests=lambda: True, step=self.step, model_config=None
+            )
+
+        def step(self) -> list[Any]:
+            for outputs in steps:
+                return outputs
+            raise RuntimeError("CPU Generator does not use offset")
+
+        def get_tokenizer(self) -> Any:
+            return SimpleNamespace(
+                chat_template="x",
+                encode=lambda *_, **__: [1],
+                apply_chat_template=lambda *_, **__: "a",
+            )
+
+        def enqueue_chat(self, conversations: list[Any], *_: Any, **__: Any) -> list[str]:
+            return [str(number) for number in range(len(conversations))]
+
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    params = SimpleNamespace(StructuredOutputsParams=dict)
+    monkeypatch.setitem(sys.modules, "vllm.sampling_params", params)
+    vllm = SimpleNamespace(LLM=Failing, SamplingParams=dict)
+    monkeypatch.setitem(sys.modules, "vllm", vllm)
+    judge = load("post-edit", backend="vllm", model="nobody/failing")
+    runtime = Runtime(cache=tmp_path / "cache")
+    with pytest.raises(IncompleteError, match=r"vLLM stopped \(CPU Generator .* stored"):
+        judge.score_corpus(corpus_of_texts(["a", "b"], ["b", "c"]), runtime)
+    (store,) = (tmp_path / "cache" / "judgments").iterdir()
+    assert sum('"reply"' in line for line in store.read_text().splitlines()) == 1
