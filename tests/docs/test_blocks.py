@@ -54,7 +54,7 @@ RULES = (
     ),
     Rule(r"^# refbased/foo.py", When.NEVER, "a class without its bodies"),
     Rule(
-        r"\b(seeda|gjg15|gmeg|tmu-gfm|jfleg|conll14|multiged|en-ewt|gug|geccc|ua-gec|autojqe)\b"
+        r"\b(seeda|gjg15|gmeg|tmu-gfm|jfleg|conll14|multiged|en-ewt|gug|geccc|ua-gec|autojqe|sottana|dsgram)\b"
         r"|\bswedish-|cgec-zh|data (fetch|verify|path|list)",
         When.DATA,
         "real data",
