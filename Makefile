@@ -71,7 +71,7 @@ $(VENV)-minimum/.ready: pyproject.toml
 	$(VENV)-minimum/bin/python -m pip --disable-pip-version-check install --quiet uv
 	$(VENV)-minimum/bin/uv pip install --quiet --python $(VENV)-minimum/bin/python \
 		--resolution lowest-direct --requirements pyproject.toml --extra refbased \
-		--extra refless --extra judges --extra report --extra web --extra scale --extra ja
+		--extra refless --extra judges --extra web --extra scale --extra ja
 	$(VENV)-minimum/bin/uv pip install --quiet --python $(VENV)-minimum/bin/python \
 		pytest hypothesis httpx trueskill
 	$(VENV)-minimum/bin/uv pip install --quiet --python $(VENV)-minimum/bin/python \
