@@ -1,4 +1,4 @@
-"""What judges and backends hand each other: models, requests with their keys, and replies."""
+"""Values that judges and backends exchange: models, requests with their keys, and replies."""
 
 from __future__ import annotations
 

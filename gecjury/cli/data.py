@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         return _fetch(folder, sets, args.format)
     folder = open_data(args.data, cache=args.cache)
     if args.action == "list":
-        return _list(folder, args.format)
+        return _list(folder, args.parser.as_typed(folder.origin), args.format)
     if args.action == "verify":
         return _verify(folder, _sets(args.names), args.format)
     return _path(folder, args.name, args.format)
@@ -107,7 +107,7 @@ def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
     return {name: dataset_files(name) for name in chosen}
 
 
-def _list(folder: DataFolder, form: str) -> int:
+def _list(folder: DataFolder, origin: str, form: str) -> int:
     from gecjury.benchmarks.manifest import MODELS
     from gecjury.benchmarks.table import BENCHMARKS
 
@@ -127,7 +127,6 @@ def _list(folder: DataFolder, form: str) -> int:
     keys = ("name", "kind", "files", "MB", "found", "licence")
     columns = [Column(key, digits=1) for key in keys]
     records = [dict(zip(keys, row, strict=True)) for row in rows]
-    origin = folder.origin.replace("`data=`", "--data")
     notes = [f"looked up in {folder.root} ({origin})"]
     print_table(columns, records, form, "Data sets", notes)
     return 0

@@ -16,7 +16,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scores import Scores, Statistics
 
 CountedPart: TypeAlias = Any
-"""What a metric counts in a part of a corpus, and joins: its statistics, or more than these."""
+"""Counts of a part of a corpus, which the metric joins: its statistics, or more than these."""
 
 _PART = 1 << 15  # sentences of a corpus on disk that are held at once
 

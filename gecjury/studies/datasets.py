@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _DATASET = re.compile(r"^hf:|[*?\[]|/$|\.(parquet|pq|jsonl|ndjson|json)(\.gz)?$")
 """Names that may be those of a dataset."""
 _CONDITION = ("condition", "removed", "failed")
-"""What tables and JSON have of the part of a condition."""
+"""The values of a part of a condition that tables and JSON have."""
 _HEADING = "datasets: rows of files of any size (docs/guides/scale.md)"
 
 

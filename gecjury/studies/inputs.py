@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gecjury.scoring.scorer import Scorer
 
 InputData: TypeAlias = Any
-"""What inputs read for their study: a corpus, benchmarks, or files to train on."""
+"""The data that inputs read for their study: a corpus, benchmarks, or files to train on."""
 
 Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
 """Things that a command works with; it accepts the shared options of each of them."""
@@ -204,7 +204,7 @@ class Arguments:
 
 
 class ReadingStudy(Protocol):
-    """What inputs ask of the study that reads them."""
+    """A study, as far as the inputs that it reads need it."""
 
     @property
     def view(self) -> View | None:

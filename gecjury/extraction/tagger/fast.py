@@ -111,7 +111,7 @@ class Embedded:
 
     @cached_property
     def pipeline(self) -> Pipeline:
-        """The same tagger in spaCy."""
+        """The tagger as a pipeline of spaCy."""
         return load_tagger()
 
     def parse(self, sentences: Sequence[list[str]]) -> Tagged:

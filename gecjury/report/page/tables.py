@@ -26,7 +26,7 @@ _UNRANKED = ("cluster", "tied_share")
 _ORDER = ("refbased", "refless", "judges", "jury", "scores")
 
 RowKey = tuple[str, str]
-"""What a row of figures is about: the metric, and the kind of judgments."""
+"""The metric and the kind of judgments that a row of figures is about."""
 
 
 @dataclass(frozen=True)

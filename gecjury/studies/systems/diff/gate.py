@@ -57,7 +57,7 @@ def check_gate(gate: Gate, names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """What a gate says about figures.
+    """The verdict of a gate on figures.
 
     Attributes:
         tripped: the conditions that are true.
