@@ -61,8 +61,9 @@ class Judge(Asker, Generic[T, ItemT]):
     """A metric whose scores follow from the answers of a language model.
 
     Attributes:
-        context: `corpus`, `neighbours`, `none` or a file; see
-            `gecjury.judges.showing.read_contexts`.
+        context: the sentences around a source that the model sees: `corpus` (those of the
+            benchmark, if it has any), `neighbours` (the lines before and after), `none`, or a file
+            with the previous and the next sentence of every source, separated by a tab.
         panel: how the scores of several models become one.
         prompt: a file with your own wording; `gecjury judgments prompt` prints the built-in one.
     """

@@ -251,9 +251,9 @@ class EditMetric(Scorer):
     divided at them or single edits are taken back.
 
     Attributes:
-        tagger: `none`, `spacy:NAME` or the name of a spaCy model, see
-            `gecjury.extraction.extract`; `embedded` (the default) is the embedded tagger for
-            English and the tagger of the corpus' language otherwise.
+        tagger: how edits are extracted: `embedded` (the packaged tagger for English, and the
+            tagger of the language otherwise), the name of a spaCy model of English, `spacy:NAME`
+            (a pipeline of any language), or `none` (edits without parts of speech).
     """
 
     family: ClassVar[str] = "refbased"

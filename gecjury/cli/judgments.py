@@ -118,14 +118,12 @@ def _show(args: argparse.Namespace, folder: Path) -> str:
 def _print_prompt(metric: str) -> int:
     from gecjury.judges.judge import Judge
     from gecjury.prompts import prompt_text
-    from gecjury.scoring.registry import load
+    from gecjury.scoring.registry import able, load
 
     scorer = load(metric)
     if not isinstance(scorer, Judge):
-        raise OptionError(
-            f"{scorer.name} does not ask a model; name a judge: llm-s, llm-e, edit-verdict, "
-            "post-edit, dsgram"
-        )
+        judges = ", ".join(able(Judge))
+        raise OptionError(f"{scorer.name} does not ask a model; name a judge: {judges}")
     # The file as it is packaged, whatever the options change.
     wording = replace(scorer, prompt=None).wording()
     print_data(prompt_text(wording.name, wording.version))
