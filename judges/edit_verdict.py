@@ -24,8 +24,7 @@ from gecjury.judges.posing import Sheet, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
-from gecjury.scoring.abilities import Sums
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import EditCase, Sums
 from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.stats.counts import ratio
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.streams import print_data
+from gecjury.core.durable import write_text
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import REQUIRED, option
-from gecjury.core.textfiles import write_text
 
 
 @dataclass(frozen=True, kw_only=True)

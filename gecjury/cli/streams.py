@@ -42,7 +42,7 @@ def write_data(text: str, path: str | None) -> None:
     if not path:
         print_data(text)
         return
-    from gecjury.core.textfiles import write_text
+    from gecjury.core.durable import write_text
 
     write_text(path, text, follow=True)
 

@@ -138,7 +138,7 @@ def _write_page(page: str, text: str, *, required: bool) -> None:
     Raises:
         OutputError: a required page cannot be written.
     """
-    from gecjury.core.textfiles import write_text
+    from gecjury.core.durable import write_text
 
     try:
         write_text(page, text, follow=True)

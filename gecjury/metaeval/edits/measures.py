@@ -13,7 +13,7 @@ import numpy as np
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
 from gecjury.metaeval.study import AgreementRow
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import EditCase
 from gecjury.stats.bootstrap import figure_interval, group_counts
 from gecjury.stats.counts import ratio
 
