@@ -134,7 +134,7 @@ class EditVerdict(
     def edit_scores(
         self, cases: Sequence[EditCase], runtime: Runtime
     ) -> tuple[FloatArray, Statistics]:
-        """Return verdicts on given edits; see `gecjury.scoring.by_edit.EditJudge`."""
+        """Return verdicts on given edits; see `gecjury.scoring.abilities.EditJudge`."""
         self._refuse_leaks(cases)
         return self._verdicts(self._in_context(cases), runtime)
 

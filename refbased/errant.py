@@ -24,8 +24,7 @@ from gecjury.refbased.edit_metric import (
     words,
 )
 from gecjury.refbased.references import RunningRule, best_f, wordless
-from gecjury.scoring.abilities import EditCase, EditCounts, Explanation
-from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.abilities import CountsInParts, EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import SentenceMean, setting
 from gecjury.scoring.scores import Statistics
 

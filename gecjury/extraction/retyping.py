@@ -22,19 +22,9 @@ from gecjury.core.caches import text_key
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import DETECTED_TYPES, Edit, Edits, ExtractedEdits
-from gecjury.corpus.files.gold import (
-    has_type_of,
-    have_types,
-    named_types,
-    other_types,
-)
+from gecjury.corpus.files.gold import has_type_of, have_types, named_types, other_types
 from gecjury.corpus.m2 import M2Annotation, M2Sentence, m2_annotations
-from gecjury.extraction.extract import (
-    CorpusEdits,
-    corpus_edits,
-    extract,
-    remembered,
-)
+from gecjury.extraction.extract import CorpusEdits, corpus_edits, extract, remembered
 from gecjury.extraction.taggers import extractor_of, scheme_of
 
 if TYPE_CHECKING:
