@@ -24,8 +24,7 @@ from gecjury.judges.posing import Sheet, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
-from gecjury.scoring.abilities import Sums
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import EditCase, Sums
 from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.stats.counts import ratio
 
@@ -135,7 +134,7 @@ class EditVerdict(
     def edit_scores(
         self, cases: Sequence[EditCase], runtime: Runtime
     ) -> tuple[FloatArray, Statistics]:
-        """Return verdicts on given edits; see `gecjury.scoring.by_edit.EditJudge`."""
+        """Return verdicts on given edits; see `gecjury.scoring.abilities.EditJudge`."""
         self._refuse_leaks(cases)
         return self._verdicts(self._in_context(cases), runtime)
 

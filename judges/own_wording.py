@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError, OptionError, nearest_of
-from gecjury.core.textfiles import read_text, write_text
+from gecjury.core.textfiles import read_text
 from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.rows import Row, read_table

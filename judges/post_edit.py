@@ -14,9 +14,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import file_name, write_text
+from gecjury.core.textfiles import file_name
 from gecjury.core.wording import listed, single_spaced
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.reading import read_version, system_name

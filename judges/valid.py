@@ -20,8 +20,14 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.wording import single_spaced
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits, overlapping_edits
-from gecjury.scoring.abilities import EditJudge, HasParts, NamesMetrics, ReadsEdits, RunsReferences
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import (
+    EditCase,
+    EditJudge,
+    HasParts,
+    NamesMetrics,
+    ReadsEdits,
+    RunsReferences,
+)
 from gecjury.scoring.registry import inner_metric, load
 from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan, Scores, Statistics

@@ -19,8 +19,7 @@ from gecjury.extraction.extract import CorpusEdits, corpus_edits
 from gecjury.extraction.retyping import GoldTypes, is_retyped, typed_corpus_edits
 from gecjury.extraction.taggers import extraction_signature
 from gecjury.refbased.references import FirstBest, best_f, choose_best, choose_running
-from gecjury.scoring.abilities import HasParts
-from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.abilities import EditCase, EditCounts, HasParts
 from gecjury.scoring.scorer import Scorer, changed_settings
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.scoring.signature import Signature

@@ -13,7 +13,7 @@ import numpy as np
 from gecjury.core.arrays import IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, ReferenceMark
-from gecjury.corpus.edits import Edit, Edits, counted_edits
+from gecjury.corpus.edits import Edit, Edits, counted_edits, edit_label
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import (
     BestReference,
@@ -24,8 +24,7 @@ from gecjury.refbased.edit_metric import (
     words,
 )
 from gecjury.refbased.references import RunningRule, best_f, wordless
-from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
-from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.abilities import CountsInParts, EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import SentenceMean, setting
 from gecjury.scoring.scores import Statistics
 

@@ -35,8 +35,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import EditMetric
-from gecjury.scoring.by_edit import EditCase, EditCounts
-from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.abilities import CountsInParts, EditCase, EditCounts
 from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f

@@ -14,8 +14,7 @@ from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.refbased.references import wordless
-from gecjury.scoring.abilities import HasParts, Sums
-from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.abilities import CountsInParts, HasParts, Sums
 from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_beta, ratio

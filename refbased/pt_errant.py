@@ -21,7 +21,7 @@ from gecjury.refbased.bertscore import (
 )
 from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
 from gecjury.refbased.references import wordless
-from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.abilities import EditCase, EditCounts
 from gecjury.scoring.scores import Statistics
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.abilities import CountsInParts
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 

@@ -24,7 +24,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gecjury.core.textfiles import read_lines, write_text
+from gecjury.core.durable import write_text
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.languages.detection import detected_language
 from gecjury.corpus.lines import LineLayout, layout
 from gecjury.corpus.mending import repaired

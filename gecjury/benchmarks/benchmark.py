@@ -14,12 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gecjury.benchmarks.data_folder import DataFolder
-from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, ReadVerdicts
 from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries, renumbered
 from gecjury.benchmarks.table import BenchmarkInfo, View
@@ -33,6 +31,10 @@ from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.references import filled_references, meant_references
 from gecjury.stats.counts import defined_mean
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.data_folder import DataFolder
+    from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, ReadVerdicts
 
 PublishedScores = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""

@@ -12,10 +12,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
-from gecjury.benchmarks.data_folder import open_data
 from gecjury.benchmarks.table import (
     BENCHMARKS,
     BenchmarkInfo,
@@ -26,6 +25,9 @@ from gecjury.benchmarks.table import (
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.tokens import runs_pipeline
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.data_folder import DataFolder
 
 
 def load_benchmark(
@@ -79,11 +81,17 @@ def load_benchmark(
     known_name(f"view of {info.name}", chosen, info.views)
     if whole and info.name != "seeda":
         raise OptionError(f"whole=True is for seeda: {info.name} always loads all its sentences")
+
+    def open_folder() -> DataFolder:
+        from gecjury.benchmarks.data_folder import open_data
+
+        return open_data(data, cache=cache, quiet=quiet)
+
     request = LoadRequest(
         info=info,
         systems=systems,
         references=_references(info, references),
-        open_folder=lambda: open_data(data, cache=cache, quiet=quiet),
+        open_folder=open_folder,
         view=cast(View, chosen),  # one of `info.views`, as was checked
         whole=whole,
         language=_language(info, lang, tokens, fold, tagger),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from gecjury.cli.options import arguments_of, settings_of
+from gecjury.cli.options import arguments_of, runtime_from, settings_of
 from gecjury.cli.parsers import declares
 from gecjury.cli.serve import Server, serve_page
 from gecjury.web import Annotation
@@ -15,7 +15,6 @@ add_arguments = declares(Annotation, Server, needs=("texts", "judges"))
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
-    from gecjury.cli.inputs import runtime_from
     from gecjury.cli.streams import tell
     from gecjury.studies.inputs import Shared, language_from
     from gecjury.web.running import check_installed, listen

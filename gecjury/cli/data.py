@@ -173,8 +173,8 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
 
 def _sample(folder: Path, form: str) -> int:
     from gecjury.benchmarks.loaders.sample import sample_files
+    from gecjury.core.durable import write_text
     from gecjury.core.processes import own_command
-    from gecjury.core.textfiles import write_text
 
     files = sample_files()
     # Checked before any file is written, so that a refusal leaves the folder unchanged. Files of an

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gecjury.cli.options import arguments_of
+from gecjury.cli.options import arguments_of, runtime_from
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell, write_data
 from gecjury.core.settings import REQUIRED, option
@@ -46,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
     """Extract and write edits; with a format other than table, print counts by type instead."""
     from collections import Counter
 
-    from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.files.reading import read_corpus, system_name
     from gecjury.corpus.m2 import format_m2
     from gecjury.corpus.remarks import remarks_on

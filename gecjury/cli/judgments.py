@@ -8,9 +8,9 @@ from pathlib import Path
 
 from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.streams import print_data
+from gecjury.core.durable import write_text
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import REQUIRED, option
-from gecjury.core.textfiles import write_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """List, export, import or show stores, or print a prompt."""
     if args.action == "prompt":
         return _print_prompt(args.metric)
-    from gecjury.cli.inputs import runtime_from
+    from gecjury.cli.options import runtime_from
     from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
     from gecjury.report.tables import print_table
 

@@ -103,7 +103,7 @@ def _converted(args: argparse.Namespace) -> str:
 
 def _typed_anew(args: argparse.Namespace) -> str:
     """Return a file's edits with ERRANT's types, or extracted again."""
-    from gecjury.cli.inputs import runtime_from
+    from gecjury.cli.options import runtime_from
     from gecjury.extraction.retyping import reextracted_blocks, retyped_blocks
     from gecjury.extraction.taggers import extraction_signature
 

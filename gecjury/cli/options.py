@@ -1,11 +1,14 @@
-"""Options of settings classes: declared for argparse, and read back from its results."""
+"""Options of settings classes and of runs: declared for argparse, read back from its results."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
+from gecjury.cli.streams import TerminalProgress, tell
+from gecjury.core.runtime import Progress, Runtime
 from gecjury.core.settings import Option, options_of, refuse_unread, settings_from
 
 T = TypeVar("T")
@@ -65,6 +68,25 @@ def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
     declared = [option for one in settings for option in options_of(one)]
     usual = {option.name: args.parser.get_default(option.name) for option in declared}
     refuse_unread(declared, vars(args), usual)
+
+
+def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
+    """Return the `Runtime` that the shared options describe.
+
+    Args:
+        log: whether to show progress as a line per minute if stderr is not a terminal.
+    """
+    names = ("device", "batch_size", "workers", "concurrency", "dry_run", "max_cost", "api_key_env")
+    values: dict[str, Any] = {name: getattr(args, name) for name in (*names, "batch")}
+    for name in ("data", "cache"):
+        path = getattr(args, name)
+        values[name] = None if path is None else Path(path)
+    return Runtime(
+        **values,
+        use_cache=not args.no_cache,
+        tell=lambda message: tell(args.parser.as_typed(message)),
+        progress=Progress() if args.quiet else TerminalProgress(log=log),
+    )
 
 
 def _how(option: Option) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gecjury.cli.options import arguments_of, settings_of
+from gecjury.cli.options import arguments_of, runtime_from, settings_of
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell
 from gecjury.core.settings import option
@@ -46,7 +46,6 @@ add_arguments = declares(ServedMetrics, Server, needs=("texts", "models"))
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
-    from gecjury.cli.inputs import runtime_from
     from gecjury.studies.inputs import Shared, language_from
     from gecjury.web.running import check_installed, listen
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.inputs import add_metrics, check_page, print_plans, runtime_from
-from gecjury.cli.options import add_options, arguments_of, refuse_useless, settings_of
+from gecjury.cli.options import (
+    add_options,
+    arguments_of,
+    refuse_useless,
+    runtime_from,
+    settings_of,
+)
 from gecjury.cli.parsers import VERBOSE, CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import OptionError, OutputError
@@ -18,6 +25,7 @@ from gecjury.studies.inputs import Arguments, Shared, named_benchmark
 
 if TYPE_CHECKING:
     from gecjury.report.result import Result
+    from gecjury.scoring.scores import Plan
     from gecjury.studies.study import Study
 
 _FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
@@ -43,7 +51,7 @@ def declare(parser: CommandParser) -> None:
     if study.metrics is None or inputs.described:
         parser.set_defaults(metrics=())
     elif not inputs.metric:
-        add_metrics(parser, study.metrics)
+        _add_metrics(parser, study.metrics)
     if not inputs.described:
         add_options(parser, study)
     if where := study.keeps:
@@ -95,12 +103,12 @@ def run(args: argparse.Namespace) -> int:
     if runtime.dry_run:
         if (rehearsal := study.rehearse(work)) is not None:
             return shown(study.with_settings(rehearsal).worded(typed), args.format)
-        print_plans(study.plans(work), args.format)
+        _print_plans(study.plans(work), args.format)
         return 0
     named = given.page
     page = named or (study.page if isinstance(study.page, str) else "")
     if named:
-        check_page(named)
+        _check_page(named)
     if not args.quiet and (warning := study.warning(work)):
         runtime.tell(warning)
     # The checks are done; the following steps cost time and money.
@@ -138,7 +146,7 @@ def _write_page(page: str, text: str, *, required: bool) -> None:
     Raises:
         OutputError: a required page cannot be written.
     """
-    from gecjury.core.textfiles import write_text
+    from gecjury.core.durable import write_text
 
     try:
         write_text(page, text, follow=True)
@@ -189,3 +197,49 @@ def shown(result: Result, form: str, verbose: bool = False, more: str = "") -> i
     for line in result.said:
         tell(line)
     return result.status
+
+
+def _add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
+    """Declare -m.
+
+    Args:
+        meaning: help text of an optional -m; empty if the command requires it.
+    """
+    parser.add_argument(
+        "-m",
+        "--metric",
+        dest="metrics",
+        metavar="METRIC",
+        action="append",
+        required=not meaning,
+        default=[],
+        help=meaning
+        or "`name` or `name:option=value,...`; repeat for more (see `gecjury metrics`)",
+    )
+
+
+def _check_page(path: str) -> None:
+    """Check that a page can be written before any work is done; keep an existing file.
+
+    Raises:
+        OutputError: it is a folder, or its folder cannot be created or written to.
+    """
+    from gecjury.core.durable import check_place
+
+    with suppress(OSError):  # writing it later reports the reason
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    check_place(path)
+
+
+def _print_plans(plans: Sequence[Plan], form: str) -> None:
+    """Print the requests that would be sent to paid services: a sentence, or JSON."""
+    from gecjury.report.tables import print_json
+    from gecjury.scoring.scores import Plan
+
+    total = Plan.total(plans)
+    if form == "json":
+        metrics = [{**plan.details, **plan.record()} for plan in plans]
+        print_json({**total.record(), "metrics": metrics})
+    else:
+        text = total.in_words() if plans else "no requests, since no metric asks a service"
+        print_data(f"This run would send {text}; nothing was sent.\n")

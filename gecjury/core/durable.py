@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gecjury.core.errors import OutputError
+from gecjury.core.textfiles import NO_WAIT, wait_again
 
 OPEN_FILES_STAY = sys.platform == "win32"
 """True if the system (Windows) does not rename or remove open files, nor read locked ones."""
@@ -118,6 +120,52 @@ def whole_file(
             partial.unlink(missing_ok=True)
     if synced:
         sync_folder(path.parent)
+
+
+def write_text(path: str | Path, text: str, *, follow: bool = False) -> None:
+    """Write a whole file or nothing: a failure leaves the existing file unchanged.
+
+    A device or a pipe (`/dev/stdout`, `>(less)`) is written to, never replaced by a file.
+
+    Args:
+        follow: True to write to the target of a link; see `whole_file`.
+
+    Raises:
+        OutputError: the folder cannot be created or the file cannot be written.
+    """
+    if not str(path) or "\0" in str(path):
+        raise OutputError(f"{str(path)!r} is not a file name; give the path of a file")
+    target = Path(path)
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise OutputError(
+            f"{path}: cannot be written as UTF-8 ({text[error.start : error.end]!r} is not text); "
+            "a file name that is not UTF-8 leads to this: rename the file"
+        ) from None
+    if not _is_special(target):
+        with whole_file(target, synced=False, follow=follow) as file:
+            file.write(data)
+        return
+    # A device or a pipe is written to: replacing /dev/null by a file would do harm.
+    try:
+        with os.fdopen(os.open(target, os.O_WRONLY | NO_WAIT), "wb") as file:
+            wait_again(file.fileno())
+            file.write(data)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _is_special(target: Path) -> bool:
+    """Return True if a path is a device or a pipe, or below /dev or /proc."""
+    parts = target.absolute().parts
+    if parts[1:2] in (("dev",), ("proc",)) and parts[1:3] != ("dev", "shm"):
+        return True
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def append(path: Path, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Reading and writing text files: one sentence per line, plain or gzip, only UTF-8."""
+"""Reading text files: one sentence per line, plain or gzip, only UTF-8."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias, overload
 
-from gecjury.core.durable import unwritable, whole_file
-from gecjury.core.errors import InputError, OutputError, nearest
+from gecjury.core.errors import InputError, nearest
 
 MOST_BYTES = 512_000_000
 """The most bytes of a text read at once: stops endless devices and decompression bombs."""
@@ -45,8 +44,9 @@ PIPE_SECONDS = 10.0
 
 _PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
-# Windows has no such flag, and no named pipes in its file system.
-_NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
+
+NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
+"""The flag of opening without waiting; Windows has neither it nor pipes in its file system."""
 
 _input_was_read = False
 _kept_input: list[bytes] | None = None
@@ -391,7 +391,7 @@ def _pipe(path: str | Path) -> Iterator[bytes]:
     # Opening a pipe waits for a writer, possibly forever. In non-blocking mode, a read returns
     # nothing while there is no writer, and raises BlockingIOError while a writer has not written
     # yet.
-    handle = os.open(path, os.O_RDONLY | _NO_WAIT)
+    handle = os.open(path, os.O_RDONLY | NO_WAIT)
     try:
         last = time.monotonic() + PIPE_SECONDS
         while True:
@@ -408,7 +408,7 @@ def _pipe(path: str | Path) -> Iterator[bytes]:
                     "start its writer first, or give a file"
                 )
             time.sleep(0.02)
-        _wait_again(handle)
+        wait_again(handle)
         # The first piece was read while waiting for a writer.
         while piece := piece or os.read(handle, _PIECE):
             yield piece
@@ -417,9 +417,9 @@ def _pipe(path: str | Path) -> Iterator[bytes]:
         os.close(handle)
 
 
-def _wait_again(handle: int) -> None:
+def wait_again(handle: int) -> None:
     """Make reads and writes of a pipe wait for its other end."""
-    if _NO_WAIT:
+    if NO_WAIT:
         os.set_blocking(handle, True)
 
 
@@ -619,52 +619,6 @@ def lies_in(path: Path, folder: Path) -> bool:
     3.13.
     """
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-
-
-def write_text(path: str | Path, text: str, *, follow: bool = False) -> None:
-    """Write a whole file or nothing: a failure leaves the existing file unchanged.
-
-    A device or a pipe (`/dev/stdout`, `>(less)`) is written to, never replaced by a file.
-
-    Args:
-        follow: True to write to the target of a link; see `gecjury.core.durable.whole_file`.
-
-    Raises:
-        OutputError: the folder cannot be created or the file cannot be written.
-    """
-    if not str(path) or "\0" in str(path):
-        raise OutputError(f"{str(path)!r} is not a file name; give the path of a file")
-    target = Path(path)
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise OutputError(
-            f"{path}: cannot be written as UTF-8 ({text[error.start : error.end]!r} is not text); "
-            "a file name that is not UTF-8 leads to this: rename the file"
-        ) from None
-    if not _is_special(target):
-        with whole_file(target, synced=False, follow=follow) as file:
-            file.write(data)
-        return
-    # A device or a pipe is written to: replacing /dev/null by a file would do harm.
-    try:
-        with os.fdopen(os.open(target, os.O_WRONLY | _NO_WAIT), "wb") as file:
-            _wait_again(file.fileno())
-            file.write(data)
-    except OSError as error:
-        raise unwritable(path, error) from None
-
-
-def _is_special(target: Path) -> bool:
-    """Return True if a path is a device or a pipe, or below /dev or /proc."""
-    parts = target.absolute().parts
-    if parts[1:2] in (("dev",), ("proc",)) and parts[1:3] != ("dev", "shm"):
-        return True
-    try:
-        mode = target.stat().st_mode
-    except OSError:
-        return False
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def file_name(*parts: str, ending: str) -> str:

@@ -1,9 +1,11 @@
-"""Edits of a tokenised sentence: the `Edit` record, and functions that select and apply edits."""
+"""Edits of a tokenised sentence: records of them, and functions that select and apply edits."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from gecjury.core.errors import InputError
 
@@ -32,6 +34,56 @@ class Edit:
 
 Edits = tuple[Edit, ...]
 """The edits of one sentence, from left to right."""
+
+
+TextPair = tuple[str, str]
+"""Source and corrected sentence, tokens joined by single spaces."""
+
+
+class ExtractedEdits(NamedTuple):
+    """The edits of a pair.
+
+    Attributes:
+        edits: from left to right.
+        coarse: True if the pair was too long to be aligned exactly.
+    """
+
+    edits: Edits
+    coarse: bool = False
+
+    def rows(self) -> list[object]:
+        """Return a JSON value with one row per edit; a coarse result begins with true."""
+        rows: list[object] = [[e.start, e.end, e.correction, e.type] for e in self.edits]
+        return [True, *rows] if self.coarse else rows
+
+    def to_json(self) -> str:
+        """Return the rows as a line of JSON."""
+        return json.dumps(self.rows(), ensure_ascii=False)
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Any]) -> ExtractedEdits:
+        """Return the edits of the result of `rows`."""
+        coarse = bool(rows) and rows[0] is True
+        return cls(tuple(Edit(*row) for row in rows[coarse:]), coarse)
+
+    @classmethod
+    def from_json(cls, text: str) -> ExtractedEdits:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: the text was not written by `to_json`.
+        """
+        try:
+            rows = json.loads(text)
+        except RecursionError:
+            rows = None
+        if not isinstance(rows, list):
+            raise ValueError("not a list of edits")
+        # A cache file may be damaged: entries without exactly such rows are computed again.
+        for row in rows[rows[:1] == [True] :]:
+            if not isinstance(row, list) or list(map(type, row)) != [int, int, str, str]:
+                raise ValueError("not an edit")
+        return cls.of_rows(rows)
 
 
 NOOP = "noop"
@@ -131,6 +183,11 @@ def apply_edits(source: Sequence[str], edits: Iterable[Edit]) -> list[str]:
 
 ARROW = "→"
 """Separates the old and the new side of an edit that is shown."""
+
+
+def edit_label(edit: Edit) -> str:
+    """Return an edit as the paper writes it: `[27,29] → their`."""
+    return f"[{edit.start},{edit.end}] → {edit.correction or '∅'}"
 
 
 RIGHT, WRONG, MISSED = "✓", "✗", "○"

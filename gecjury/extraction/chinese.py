@@ -21,7 +21,6 @@ from gecjury.extraction.parsing import Operation, Parsed, mark
 from gecjury.extraction.pipeline import Extractor, Typer
 from gecjury.extraction.plain import RULES, PlainAligner, PlainReader
 
-NAME = "cherrant"
 # The version of these rules in signatures and caches, increased when an edit or a type changes.
 VERSION = "1"
 

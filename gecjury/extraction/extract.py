@@ -20,8 +20,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit, Edits
-from gecjury.extraction.pipeline import ExtractedEdits, TextPair
+from gecjury.corpus.edits import Edit, Edits, ExtractedEdits, TextPair
 from gecjury.extraction.taggers import cache_parts, extractor_of
 
 _T = TypeVar("_T", bound=Hashable)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import import_alone
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, ExtractedEdits, TextPair
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import (
     LONGEST_RUN,
@@ -193,57 +191,8 @@ class _TypedEdit:
             c_toks.pop()
 
 
-TextPair = tuple[str, str]
-"""Source and corrected sentence, tokens joined by single spaces."""
-
 # Sentences parsed at once. A parse is dropped after the last pair that needs it.
 _WINDOW = 1024
-
-
-class ExtractedEdits(NamedTuple):
-    """The edits of a pair.
-
-    Attributes:
-        edits: from left to right.
-        coarse: True if the pair was too long to be aligned exactly.
-    """
-
-    edits: tuple[Edit, ...]
-    coarse: bool = False
-
-    def rows(self) -> list[object]:
-        """Return a JSON value with one row per edit; a coarse result begins with true."""
-        rows: list[object] = [[e.start, e.end, e.correction, e.type] for e in self.edits]
-        return [True, *rows] if self.coarse else rows
-
-    def to_json(self) -> str:
-        """Return the rows as a line of JSON."""
-        return json.dumps(self.rows(), ensure_ascii=False)
-
-    @classmethod
-    def of_rows(cls, rows: Sequence[Any]) -> ExtractedEdits:
-        """Return the edits of the result of `rows`."""
-        coarse = bool(rows) and rows[0] is True
-        return cls(tuple(Edit(*row) for row in rows[coarse:]), coarse)
-
-    @classmethod
-    def from_json(cls, text: str) -> ExtractedEdits:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: the text was not written by `to_json`.
-        """
-        try:
-            rows = json.loads(text)
-        except RecursionError:
-            rows = None
-        if not isinstance(rows, list):
-            raise ValueError("not a list of edits")
-        # A cache file may be damaged: entries without exactly such rows are computed again.
-        for row in rows[rows[:1] == [True] :]:
-            if not isinstance(row, list) or list(map(type, row)) != [int, int, str, str]:
-                raise ValueError("not an edit")
-        return cls.of_rows(rows)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from gecjury.extraction.pipeline import Extractor, Typer
 
 # The version of these rules in signatures and caches, increased when an edit or a type changes.
 VERSION = "1"
-NAME = "none"
 
 
 ALIKE = 0.75

@@ -16,29 +16,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gecjury.core.caches import text_key
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import DETECTED_TYPES, Edit, Edits
-from gecjury.corpus.files.gold import (
-    has_type_of,
-    have_types,
-    named_types,
-    other_types,
-)
+from gecjury.corpus.edits import DETECTED_TYPES, Edit, Edits, ExtractedEdits
+from gecjury.corpus.files.gold import has_type_of, have_types, named_types, other_types
 from gecjury.corpus.m2 import M2Annotation, M2Sentence, m2_annotations
-from gecjury.extraction.extract import (
-    CorpusEdits,
-    corpus_edits,
-    extract,
-    remembered,
-)
-from gecjury.extraction.merging import Span
-from gecjury.extraction.parsing import Parsed
-from gecjury.extraction.pipeline import ExtractedEdits, Extractor
+from gecjury.extraction.extract import CorpusEdits, corpus_edits, extract, remembered
 from gecjury.extraction.taggers import extractor_of, scheme_of
+
+if TYPE_CHECKING:
+    from gecjury.extraction.merging import Span
+    from gecjury.extraction.parsing import Parsed
+    from gecjury.extraction.pipeline import Extractor
 
 GoldTypes = Literal["auto", "gold", "errant"]
 """How the types of gold edits are treated: `auto` replaces types that are not ERRANT's if

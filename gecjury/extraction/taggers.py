@@ -12,20 +12,24 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from gecjury.corpus.files.gold import Scheme
-from gecjury.extraction import chinese, plain, universal
-from gecjury.extraction.pipeline import Extractor, errant_extractor
-from gecjury.extraction.tagger import EMBEDDED, Pipeline, load_tagger, tagger_signature
-from gecjury.extraction.tagger.fast import Embedded
+from gecjury.extraction.tagger import EMBEDDED, PIPELINE, load_tagger, tagger_signature
 from gecjury.extraction.tagger.importing import installed_version, tested_version
+
+# Edits that are on disk need no extractor, so each is imported where it is used.
+if TYPE_CHECKING:
+    from gecjury.extraction.pipeline import Extractor
+    from gecjury.extraction.tagger import Pipeline
+    from gecjury.extraction.tagger.fast import Embedded
 
 
 def scheme_of(tagger: str) -> Scheme:
     """Return the scheme of the types that a tagger's edits have."""
-    if tagger in (plain.NAME, chinese.NAME):
-        return "plain" if tagger == plain.NAME else "cherrant"
-    return "universal" if tagger.startswith(universal.PREFIX) else "errant"
+    if tagger in ("none", "cherrant"):
+        return "plain" if tagger == "none" else "cherrant"
+    return "universal" if tagger.startswith(PIPELINE) else "errant"
 
 
 def extractor_of(tagger: str) -> Extractor:
@@ -37,13 +41,21 @@ def extractor_of(tagger: str) -> Extractor:
     """
     scheme = scheme_of(tagger)
     if scheme == "plain":
-        return plain.plain_extractor()
+        from gecjury.extraction.plain import plain_extractor
+
+        return plain_extractor()
     if scheme == "cherrant":
-        return chinese.chinese_extractor()
+        from gecjury.extraction.chinese import chinese_extractor
+
+        return chinese_extractor()
     nlp = _loaded(tagger, json.dumps(cache_parts(tagger), sort_keys=True))
-    if isinstance(nlp, Embedded) or scheme == "errant":
-        return errant_extractor(nlp)
-    return universal.universal_extractor(nlp, tagger.removeprefix(universal.PREFIX))
+    if scheme == "universal":
+        from gecjury.extraction.universal import universal_extractor
+
+        return universal_extractor(cast("Pipeline", nlp), tagger.removeprefix(PIPELINE))
+    from gecjury.extraction.pipeline import errant_extractor
+
+    return errant_extractor(nlp)
 
 
 @lru_cache(maxsize=1)
@@ -51,8 +63,12 @@ def _loaded(tagger: str, version: str) -> Embedded | Pipeline:
     """Return a tagger's pipeline; `version` distinguishes a retrained model."""
     del version
     if scheme_of(tagger) == "universal":
-        return universal.load_universal(tagger.removeprefix(universal.PREFIX))
+        from gecjury.extraction.universal import load_universal
+
+        return load_universal(tagger.removeprefix(PIPELINE))
     if tagger == EMBEDDED:
+        from gecjury.extraction.tagger.fast import Embedded
+
         return Embedded()
     return load_tagger(tagger)
 
@@ -63,7 +79,7 @@ def cache_parts(tagger: str) -> dict[str, str]:
     if scheme_of(tagger) in ("plain", "cherrant"):
         return parts
     parts["spacy"] = installed_version("spaCy")
-    folder = Path(tagger.removeprefix(universal.PREFIX))
+    folder = Path(tagger.removeprefix(PIPELINE))
     if tagger == "embedded":
         folder = Path(__file__).parent / "tagger" / "model"
     if folder.is_dir():
@@ -88,8 +104,10 @@ def extraction_signature(tagger: str = "embedded") -> dict[str, str]:
         }
     # Character distances need rapidfuzz, which is installed with errant.
     installed_version("rapidfuzz")
+    from gecjury.extraction import chinese, plain, universal
+
     if scheme == "universal":
-        return universal.pipeline_signature(tagger.removeprefix(universal.PREFIX))
+        return universal.pipeline_signature(tagger.removeprefix(PIPELINE))
     return {"tagger": f"{tagger} {plain.VERSION if scheme == 'plain' else chinese.VERSION}"}
 
 

@@ -18,10 +18,16 @@ from gecjury.extraction.merging import Span, errant_rules
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain import PlainTyper, is_near, only_letters, similar
-from gecjury.extraction.tagger import Pipeline, PipelineDoc, SpacyMeta, checked_spacy, spacy_meta
+from gecjury.extraction.tagger import (
+    PIPELINE,
+    Pipeline,
+    PipelineDoc,
+    SpacyMeta,
+    checked_spacy,
+    spacy_meta,
+)
 from gecjury.extraction.tagger.importing import installed_version
 
-PREFIX = "spacy:"
 # The version of these rules in signatures and caches, increased when an edit or a type changes.
 VERSION = "1"
 
@@ -118,11 +124,11 @@ def pipeline_signature(name: str) -> dict[str, str]:
     meta = _meta(name)
     if not meta.pipeline:
         raise OptionError(
-            f"tagger {PREFIX}{visible(name)} is a blank pipeline, which sets neither parts of "
+            f"tagger {PIPELINE}{visible(name)} is a blank pipeline, which sets neither parts of "
             "speech nor lemmas; name a trained pipeline, or use tagger=none, which needs neither"
         )
     return {
-        "tagger": f"{PREFIX}{meta.title}",
+        "tagger": f"{PIPELINE}{meta.title}",
         "spacy": installed_version("spaCy"),
         "rules": f"universal {VERSION}",
     }
@@ -142,7 +148,7 @@ def load_universal(name: str) -> Pipeline:
         return load(place, exclude=["ner"])
     except Exception as error:  # from the pipeline's own code or its dependencies
         raise OptionError(
-            f"tagger {PREFIX}{visible(name)} cannot be loaded: {visible(str(error))}"
+            f"tagger {PIPELINE}{visible(name)} cannot be loaded: {visible(str(error))}"
         ) from error
 
 
@@ -176,7 +182,7 @@ class TokenisedDocs:
             OptionError: it cannot read them, or sets no parts of speech or lemmas.
         """
         self._nlp = nlp
-        self._name = f"tagger {PREFIX}{visible(name)}"
+        self._name = f"tagger {PIPELINE}{visible(name)}"
         # Japanese, Chinese and Korean pipelines may set lemmas only in their own tokeniser.
         self._asks_tokenizer = False
         try:
@@ -259,8 +265,8 @@ def _meta(name: str) -> SpacyMeta:
     """
     if not name or "\0" in name or len(name) > _LONGEST:
         raise OptionError(
-            f"tagger '{PREFIX}{visible(name[:60])}' does not name a pipeline; expected "
-            f"{PREFIX}NAME, the name of an installed spaCy pipeline or its folder"
+            f"tagger '{PIPELINE}{visible(name[:60])}' does not name a pipeline; expected "
+            f"{PIPELINE}NAME, the name of an installed spaCy pipeline or its folder"
         )
     if name.startswith("blank:"):
         return SpacyMeta(name[6:], "blank", "")

@@ -20,7 +20,8 @@ from gecjury.core.processes import (
     may_fork,
     serve_standard_streams,
 )
-from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
+from gecjury.corpus.edits import ExtractedEdits, TextPair
+from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.taggers import extractor_of
 
 _SMALLEST, _LARGEST = 50, 2000

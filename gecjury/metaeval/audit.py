@@ -250,7 +250,7 @@ def judges_audits(
             continue
         humans = {
             row.human: AuditedAccuracy(
-                row.values["accuracy"],
+                row.accuracy,
                 # The agreement of two annotators is the yardstick for a scorer's own audit.
                 ceilings.get(row.human, float("nan")),
                 accuracy_with_invalid(study, table, row, stored.members),
@@ -282,7 +282,7 @@ def accuracy_with_invalid(
     Returns:
         0 to 1, at most the accuracy over valid replies; NaN without pairs.
     """
-    view, values, ties = cast(View, result.human), result.values, study.settings.ties
+    view, ties = cast(View, result.human), study.settings.ties
     entries = [entry for member in members for entry in member.get("missing", ())]
     rows = sorted({entry["line"] - 1 for entry in entries})
     invalid = 0
@@ -292,7 +292,7 @@ def accuracy_with_invalid(
         counting = (pairs.preference != 0) | (ties == "calibrated")
         lacking = counting & (np.isnan(first) | np.isnan(second))
         invalid += int(np.count_nonzero(lacking & np.isin(pairs.sentence, rows)))
-    counted = values["pairs"] - (values["tied"] if ties == "drop" else 0)
+    counted = result.pairs - (result.tied if ties == "drop" else 0)
     if not counted + invalid:
         return float("nan")
-    return (values["accuracy"] * counted if counted else 0.0) / (counted + invalid)
+    return (result.accuracy * counted if counted else 0.0) / (counted + invalid)

@@ -147,8 +147,8 @@ def check_scored(results: Sequence[AgreementRow]) -> None:
         InputError: no pair is both judged and scored.
     """
     judged = [row for row in results if row.level == "sentence"]
-    missing = [row.values["missing"] for row in judged]
-    if missing and all(row.values["pairs"] == 0 and row.values["missing"] for row in judged):
+    missing = [row.missing for row in judged]
+    if missing and all(row.pairs == 0 and row.missing for row in judged):
         labels = ", ".join(dict.fromkeys(row.metric for row in results))
         raise InputError(
             f"{labels}: none of the {max(missing)} pairs that humans decided was scored on both "
@@ -220,10 +220,10 @@ def _of_few_systems(study: MetaEvaluation, systems: Sequence[AgreementRow]) -> d
     if not systems or count >= _MANY_SYSTEMS:
         return {}
     text = f"Correlations are computed over {count} systems."
-    known = [row for row in systems if not math.isnan(row.values["pearson"])]
+    known = [row for row in systems if not math.isnan(row.pearson)]
     if known and count > 3:
-        best = max(reversed(known), key=lambda row: row.values["pearson"])
-        top, bounds = best.values["pearson"], best.intervals.get("pearson", (math.nan, math.nan))
+        best = max(reversed(known), key=lambda row: row.pearson)
+        top, bounds = best.pearson, best.intervals.get("pearson", (math.nan, math.nan))
         how = f"{100 * study.settings.resampling.confidence:g}% interval"
         # Fisher's z of a perfect correlation is infinite, so it has no interval.
         if any(math.isnan(bound) for bound in bounds) and abs(top) < 1:
@@ -294,7 +294,7 @@ def _of_ties(study: MetaEvaluation, sentences: Sequence[AgreementRow]) -> str:
     """Return a caution on metrics that tie many pairs, and on how the tie rule counts those."""
     ties: dict[str, float] = {}
     for row in sentences:
-        if (share := row.values["tied_share"]) >= _MANY_TIES:
+        if (share := row.tied_share) >= _MANY_TIES:
             ties[row.metric] = max(share, ties.get(row.metric, 0.0))
     if not ties:
         return ""
@@ -319,7 +319,7 @@ def _of_undefined(study: MetaEvaluation, systems: Sequence[AgreementRow]) -> str
     names = [
         row.metric
         for row in systems
-        if math.isnan(row.values["pearson"])
+        if math.isnan(row.pearson)
         and not _constant(row.scores)
         and not _constant(study.human(cast(View, row.human)))
     ]
@@ -331,7 +331,7 @@ def _of_undefined(study: MetaEvaluation, systems: Sequence[AgreementRow]) -> str
 def _not_above_chance(sentences: Sequence[AgreementRow], chance: Sequence[AgreementRow]) -> str:
     """Return a caution on metrics whose accuracy (lower bound) is not above a constant metric's."""
     floors = {
-        row.human: row.values["accuracy"]
+        row.human: row.accuracy
         for row in chance
         if (row.metric, row.level) == ("constant", "sentence")
     }
@@ -339,7 +339,7 @@ def _not_above_chance(sentences: Sequence[AgreementRow], chance: Sequence[Agreem
     for row in sentences:
         # Use the lower bound if there is one, so that luck does not lift a metric above chance.
         low = row.intervals.get("accuracy", (math.nan, math.nan))[0]
-        low = row.values["accuracy"] if math.isnan(low) else low
+        low = row.accuracy if math.isnan(low) else low
         if low <= floors.get(row.human, math.nan):
             weak.append(f"{row.metric} ({row.human}-based judgments)")
     return f"Not above chance at the sentence level: {listed(weak)}." if weak else ""
@@ -347,15 +347,15 @@ def _not_above_chance(sentences: Sequence[AgreementRow], chance: Sequence[Agreem
 
 def _of_result(study: MetaEvaluation, result: AgreementRow) -> Iterator[str]:
     """Yield the reason why a metric has no figure."""
-    values, judged = result.values, result.level == "sentence"
+    judged = result.level == "sentence"
     if result.level == "system" and len(study.compared) >= _LEAST and _constant(result.scores):
         yield (
             f"{result.metric} gives all systems the same score ({result.human}): its "
             "correlations over systems are not defined"
         )
-    if judged and not values["pairs"] and values["missing"]:
+    if judged and not result.pairs and result.missing:
         yield (
-            f"{result.metric} scored none of the {values['missing']} pairs that humans decided "
+            f"{result.metric} scored none of the {result.missing} pairs that humans decided "
             f"({result.human}): its sentence level is not defined"
         )
 
@@ -398,8 +398,8 @@ def _of_change(result: AgreementRow) -> str:
     """Return a note if people prefer the systems that change more; empty otherwise."""
     if (result.metric, result.level) != ("copy-source", "sentence"):
         return ""
-    accuracy = result.values["accuracy"]
-    if result.values["pairs"] < _FEW or accuracy > _UNLIKE:
+    accuracy = result.accuracy
+    if result.pairs < _FEW or accuracy > _UNLIKE:
         return ""
     return (
         "systems that change more of the text are preferred on this benchmark "

@@ -314,7 +314,7 @@ def _rounded(tables: Sequence[ScoreTable], rows: Sequence[AgreementRow]) -> tupl
     """
     judges = {table.signature.label: levels_of(table) for table in tables}
     accuracies = {
-        row.metric: row.values["accuracy"]
+        row.metric: row.accuracy
         for row in reversed(rows)
         if row.level == "sentence" and judges[row.metric] is None
     }

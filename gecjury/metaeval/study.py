@@ -44,7 +44,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, figure_interval, sentence_counts
 from gecjury.stats.correlation import MEASURES, correlations
 from gecjury.stats.counts import ratio
-from gecjury.stats.figure import ABOUT, Figure
+from gecjury.stats.figure import ABOUT, Figure, FromValues
 from gecjury.stats.preferences import (
     SENTENCE_STATISTICS,
     PreferenceAgreement,
@@ -109,6 +109,12 @@ class AgreementRow:
     drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
     scores: FloatArray = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+
+    # Values that code reads by name, so that a misspelt one is a type error.
+    accuracy, pearson, auc = FromValues(), FromValues(), FromValues()
+    pairs, tied, tied_share = FromValues(), FromValues(), FromValues()
+    edits, split = FromValues(), FromValues()
+    difference, preferred, people = FromValues(), FromValues(), FromValues()
 
     @property
     def name(self) -> str:

@@ -54,14 +54,13 @@ def _against_people(audit: Audit) -> Iterator[tuple[str, str]]:
 
 
 def _bias_cell(row: AgreementRow) -> str:
-    values = row.values
-    if not values["pairs"]:
+    if not row.pairs:
         return "not measurable (no such pair)"
     of = f" ({listed(row.systems)})" if row.systems else ""
     return (
-        f"{number(values['difference'])}{_bounds(row.intervals)}: prefers it{of} in "
-        f"{percent(values['preferred'])} of {number(values['pairs'])} pairs, people in "
-        f"{percent(values['people'])}"
+        f"{number(row.difference)}{_bounds(row.intervals)}: prefers it{of} in "
+        f"{percent(row.preferred)} of {number(row.pairs)} pairs, people in "
+        f"{percent(row.people)}"
     )
 
 
@@ -100,11 +99,11 @@ def _bias_clauses(rows: Sequence[AgreementRow]) -> Iterator[str]:
     """Yield clauses on a metric's biases, then on sides without a bias and on untested ones."""
     without, untested = [], []
     for row in rows:
-        difference = row.values["difference"]
+        difference = row.difference
         ends = row.intervals.get("difference", (math.nan, math.nan))
         of = f" ({listed(row.systems)})" if row.systems else ""
         gap = number(difference)
-        if not row.values["pairs"]:
+        if not row.pairs:
             untested.append(_noun(row.side))
         elif math.isnan(ends[0]):
             yield f"has a bias of {gap} for {_noun(row.side)}{of} (no interval)"

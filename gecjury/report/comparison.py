@@ -652,16 +652,16 @@ def _for_people(
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
-    values = {row.metric: row.values for row in edits.rows}
-    constant, ceiling = (values[name] for name in ("constant", JUDGE))
+    rows = {row.metric: row for row in edits.rows}
+    constant, ceiling = (rows[name] for name in ("constant", JUDGE))
     notes = [
         f"{edits.edits} judged edits in {edits.corrections} corrections of {edits.sources} "
-        f"sources; {constant['split']} on which annotators are evenly split are left out",
+        f"sources; {constant.split} on which annotators are evenly split are left out",
         "accuracy, balanced, κ: threshold chosen on one half of the sources and applied to the "
-        f"other, both ways; calling every edit valid has an accuracy of {constant['accuracy']:.3f}",
-        f"one annotator by another: {ceiling['edits']} edits with verdicts of more than one, "
+        f"other, both ways; calling every edit valid has an accuracy of {constant.accuracy:.3f}",
+        f"one annotator by another: {ceiling.edits} edits with verdicts of more than one, "
         "each compared with each of the others; `AUC there` is a metric on the same verdicts"
-        if ceiling["pairs"]
+        if ceiling.pairs
         else "no edit has verdicts of more than one annotator: how far people agree is not known",
     ]
     if edits.resamples:

@@ -7,8 +7,7 @@ Example:
     1.0
 """
 
-from gecjury.scoring.abilities import EditJudge
-from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap
+from gecjury.scoring.abilities import EditCase, EditCounts, EditJudge, Explanation, HeatMap
 from gecjury.scoring.registry import METRICS, load
 from gecjury.scoring.scorer import GroupScorer, MeanScorer, Scorer, setting
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics

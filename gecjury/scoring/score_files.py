@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import NumberArray
+from gecjury.core.durable import write_text
 from gecjury.core.errors import GecjuryError, InputError, OutputError
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import file_name, read_json, write_text
+from gecjury.core.textfiles import file_name, read_json
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics

@@ -34,7 +34,7 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.remarks import remarks_on
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.corpus.tokens import language_signature
-from gecjury.scoring.in_parts import CountsInParts, counted_in_parts, scored_in_parts
+from gecjury.scoring.abilities import CountsInParts, counted_in_parts, scored_in_parts
 from gecjury.scoring.options import metric_options
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import (

@@ -32,7 +32,6 @@ from gecjury.stats.permutation import (
 )
 from gecjury.stats.ranking import aggregate_scores, resampled_wins, score_wins, win_rates
 from gecjury.stats.resampling import Resampling
-from gecjury.stats.trueskill import Game, meetings, rate_resampled, score_waves
 
 _TOGETHER = 15  # groups of systems whose statistics are in memory at once
 _ALONE = 32  # corpora without one sentence that are scored at once
@@ -82,6 +81,8 @@ def resampled_system_scores(
     """
     counts = draw_weights(draws, draws.shape[1])
     if aggregate == "trueskill":
+        from gecjury.stats.trueskill import meetings
+
         tables = [entry.table.sentences[systems] for entry in entries]
         size, lines = tables[0].shape
         rounds = None if opponents is None else meetings(size, lines, opponents, seed)
@@ -105,6 +106,8 @@ def _skills(
     rounds: IntArray | None,
 ) -> FloatArray:
     """Return TrueSkill of every draw; if a metric never prefers a system, no skill moves."""
+    from gecjury.stats.trueskill import Game, rate_resampled, score_waves
+
     game = Game()
     skills = np.full((len(tables), len(counts), len(tables[0])), game.mu)
     # TrueSkill is played only for metrics with different scores on some sentence, and once for two

@@ -5,9 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from gecjury.core.records import PassedOn
+
+
+class _Valued(Protocol):
+    @property
+    def values(self) -> Mapping[str, float]: ...
+
+
+class FromValues:
+    """An attribute that is the number of its own name among the `values` of a record."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, record: _Valued, owner: type) -> float:
+        return record.values[self._name]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ Unscored outputs are not compared: a pair with one is left out, and is never a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +16,10 @@ from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.stats.choices import Aggregate
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import defined_mean, ratio
-from gecjury.stats.trueskill import Game, Outcome, meetings, met, rate
 
-_GAME = Game()
+if TYPE_CHECKING:
+    from gecjury.stats.trueskill import Game, Outcome
+
 _AT_ONCE = 500_000  # comparisons that are held in memory at a time
 
 
@@ -29,6 +31,8 @@ def score_outcomes(scores: FloatArray, rounds: IntArray | None = None) -> Iterat
         rounds: the result of `meetings` if a sample of the pairs is compared on each sentence.
     """
     if rounds is not None:
+        from gecjury.stats.trueskill import met
+
         for column, numbers in zip(scores.T, rounds.tolist(), strict=True):
             left, right = np.concatenate([met(n, len(scores)) for n in numbers], axis=1)
             a, b = column[left], column[right]
@@ -49,7 +53,9 @@ def score_outcomes(scores: FloatArray, rounds: IntArray | None = None) -> Iterat
             yield from zip(*sides, signs(a, b)[kept].tolist(), strict=True)
 
 
-def trueskill(scores: FloatArray, game: Game = _GAME, rounds: IntArray | None = None) -> FloatArray:
+def trueskill(
+    scores: FloatArray, game: Game | None = None, rounds: IntArray | None = None
+) -> FloatArray:
     """Return TrueSkill over sentence scores: the higher score wins, equal scores draw.
 
     One pass: sentences in order, and within a sentence the pairs of systems (0, 1), (0, 2), ...
@@ -58,13 +64,15 @@ def trueskill(scores: FloatArray, game: Game = _GAME, rounds: IntArray | None = 
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
-        game: the constants.
+        game: the constants; the usual ones if None.
         rounds: the result of `meetings` if a sample of the pairs plays on each sentence.
 
     Returns:
         Means of the skills, shape (systems,).
     """
-    return rate(score_outcomes(scores, rounds), len(scores), game)[0]
+    from gecjury.stats.trueskill import Game, rate
+
+    return rate(score_outcomes(scores, rounds), len(scores), game or Game())[0]
 
 
 def wins_to_scores(wins: IntArray) -> FloatArray:
@@ -122,9 +130,11 @@ def aggregate_scores(
         return defined_mean(sentences, 1)
     if aggregate == "expected-wins":
         return expected_wins(sentences)
+    from gecjury.stats.trueskill import Game, meetings
+
     if not (np.fmax.reduce(sentences, axis=0) > np.fmin.reduce(sentences, axis=0)).any():
         # No system is ever preferred, and a draw between equals moves no skill.
-        return np.full(len(sentences), _GAME.mu)
+        return np.full(len(sentences), Game().mu)
     size, lines = sentences.shape
     rounds = None if opponents is None else meetings(size, lines, opponents, seed)
     return trueskill(sentences, rounds=rounds)

@@ -25,7 +25,6 @@ from gecjury.core.processes import own_command
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.metaeval.settings import Human, Level, Settings
-from gecjury.models.checkpoints import embedded_installed
 from gecjury.report.result import Result
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import Benchmarks, Inputs, Need, Sample
@@ -280,6 +279,8 @@ class Demo(Study):
         Metrics over edits need spaCy and errant. The trained metric needs the extra `embedded`, or
         no package for networks at all: the stored scores are those of such an installation.
         """
+        from gecjury.models.checkpoints import embedded_installed
+
         stored = not (find_spec("torch") or find_spec("transformers"))
         parts = (
             (_REFERENCE_BASED, True, ""),

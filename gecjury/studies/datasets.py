@@ -225,10 +225,11 @@ def _tables(scores: DatasetScores) -> list[Table]:
     from gecjury.stats.figure import values_of
 
     rows, results = scores.rows(), scores.results
-    columns = [Column("system")] if any(row["system"] for row in rows) else []
+    of_corpus = results.scores()
+    columns = [Column("system")] if any(one.system for one in of_corpus) else []
     columns += [Column("metric"), Column("score", digits=4)]
     columns += [Column(k, digits=4) for k in ("precision", "recall") if any(k in r for r in rows)]
-    notes = list(dict.fromkeys(str(row["signature"]) for row in rows))
+    notes = list(dict.fromkeys(one.signature for one in of_corpus))
     notes.append(f"{results.read} rows, {results.bad} of them bad")
     shown = [Table(columns, rows, notes=[*notes, *results.notes])]
     if results.nulls:

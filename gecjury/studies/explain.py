@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.edits import Edits
     from gecjury.corpus.languages.language import Language
     from gecjury.metaeval.edits.attribution import Attribution
-    from gecjury.scoring.by_edit import Explanation, HeatMap
+    from gecjury.scoring.abilities import Explanation, HeatMap
     from gecjury.scoring.scorer import Scorer
     from gecjury.studies.systems.costly import CostlySentence
 
@@ -312,7 +312,7 @@ class Explained:
 
         Edits are in the order of the sentence, from left to right.
         """
-        from gecjury.scoring.by_edit import edit_label
+        from gecjury.corpus.edits import edit_label
 
         shares = self.attribution
         if shares is None:

@@ -111,11 +111,10 @@ def type_norms(
         )
     lengths = np.linalg.norm(vectors, axis=1)
     of_types = {kind: lengths[np.array(types) == kind] for kind in common}
-    norms = {
+    return {
         kind: {"edits": len(own), "mean": float(own.mean()), "stdev": float(own.std())}
-        for kind, own in of_types.items()
+        for kind, own in sorted(of_types.items(), key=lambda item: item[1].mean())
     }
-    return dict(sorted(norms.items(), key=lambda item: item[1]["mean"]))
 
 
 def short_type(kind: str) -> str:

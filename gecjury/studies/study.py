@@ -175,10 +175,10 @@ class Work:
         Raises:
             OutputError: the folder cannot be written; raised before anything is scored.
         """
-        from gecjury.scoring.score_files import check_writable, score_with_files
-
         if not self.folder:
             return tuple(s.score_corpus(self.corpus, self.runtime) for s in self.scorers)
+        from gecjury.scoring.score_files import check_writable, score_with_files
+
         check_writable(self.folder)
         return tuple(
             score_with_files(scorer, self.corpus, self.folder, self.runtime)
@@ -244,14 +244,16 @@ class Study(ABC):
             OptionError: an unknown metric, option or model, or given scores, while the study needs
                 scores of new texts.
         """
-        from gecjury.models.checkpoints import check_name
         from gecjury.scoring.registry import load
         from gecjury.scoring.scorer import check_new_texts
 
         scorer = load(metric)
         # A misspelt folder is reported before data are read or a missing package is named.
-        for model in scorer.loaded_models:
-            check_name(model, packaged=scorer.family == "refbased")
+        if models := scorer.loaded_models:
+            from gecjury.models.checkpoints import check_name
+
+            for model in models:
+                check_name(model, packaged=scorer.family == "refbased")
         if self.new_texts:
             check_new_texts(scorer, self.new_texts)
         return scorer

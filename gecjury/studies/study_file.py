@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.settings import option, options_of, settings_from
-from gecjury.core.textfiles import read_toml, write_text
+from gecjury.core.textfiles import read_toml
 from gecjury.report.result import Result
 from gecjury.report.table import MOST_NOTES
 from gecjury.report.tables import to_json

@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gecjury.core.durable import GrowingFile
+from gecjury.core.durable import GrowingFile, write_text
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.records import from_record
-from gecjury.core.textfiles import JsonValue, parse_json, read_text, write_text
+from gecjury.core.textfiles import JsonValue, parse_json, read_text
 from gecjury.web import AnnotationTask
 from gecjury.web.guards import RequestRefused, changed
 from gecjury.web.tasks import ASPECTS

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gecjury.benchmarks.table import BENCHMARKS
+from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import read_bytes, read_text, write_text
+from gecjury.core.textfiles import read_bytes, read_text
 from gecjury.core.wording import as_note
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.files.reading import read_corpus

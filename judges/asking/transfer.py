@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError, nearest
-from gecjury.core.textfiles import read_bytes, write_text
+from gecjury.core.textfiles import read_bytes
 from gecjury.judges.asking.store import (
     Identity,
     Store,

@@ -32,8 +32,7 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
 )
 from gecjury.refbased.references import FirstBest, RunningRule, f_rule, wordless
-from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
-from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.abilities import CountsInParts, EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f

@@ -33,8 +33,7 @@ from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
 from gecjury.refbased.references import choose_best, wordless
-from gecjury.scoring.abilities import HasParts, Sums
-from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.abilities import CountsInParts, HasParts, Sums
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio

@@ -18,7 +18,7 @@ from gecjury.refbased.edit_metric import BestReference, ScoreLevel, distinct_cor
 from gecjury.refbased.m2.maxmatch import MatchCounts, match
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import RunningRule, f_rule
-from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.abilities import EditCase, EditCounts
 from gecjury.scoring.scorer import SentenceMean, setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_of_counts, ratio

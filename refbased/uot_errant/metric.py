@@ -13,7 +13,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit, Edits, counted_edits
+from gecjury.corpus.edits import Edit, Edits, counted_edits, edit_label
 from gecjury.models.encoder import EncoderSpec, Pooling, load_encoder
 from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import (
@@ -46,7 +46,7 @@ from gecjury.refbased.uot_errant.vectors import (
     edit_vectors,
     masses,
 )
-from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, edit_label
+from gecjury.scoring.abilities import EditCase, EditCounts, Explanation, HeatMap
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 

@@ -18,9 +18,9 @@ from typing import TypeVar
 import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import write_text
 from gecjury.models.foreign import Network, Tokenizer
 from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.refless.data.labelled import (

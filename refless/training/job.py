@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from gecjury.core.durable import refuse_linked_folders
+from gecjury.core.durable import refuse_linked_folders, write_text
 from gecjury.core.errors import OptionError
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import read_json, write_text
+from gecjury.core.textfiles import read_json
 from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split

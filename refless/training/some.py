@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.textfiles import write_text
+from gecjury.core.durable import write_text
 from gecjury.models.checkpoints import EMBEDDED, is_folder, resolve
 from gecjury.models.foreign import Network, Tokenizer
 from gecjury.models.networks import read_config

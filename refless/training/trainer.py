@@ -19,9 +19,10 @@ from typing import Literal
 
 import numpy as np
 
+from gecjury.core.durable import write_text
 from gecjury.core.errors import DataError, OptionError
 from gecjury.core.runtime import Bar, Runtime
-from gecjury.core.textfiles import read_text, write_text
+from gecjury.core.textfiles import read_text
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.models.foreign import Network, Tensor, Tokenizer, TrainerPart

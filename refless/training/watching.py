@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from gecjury.core.durable import write_text
 from gecjury.core.records import read_record
-from gecjury.core.textfiles import write_text
 
 _T = TypeVar("_T")
 

@@ -11,7 +11,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.judges.edit_verdict import EditVerdict, shown_edit
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import EditCase
 from gecjury.scoring.scores import Statistics
 
 NAN = float("nan")

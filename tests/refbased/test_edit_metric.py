@@ -18,7 +18,7 @@ from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.gotoscorer import GoToScorer
 from gecjury.refbased.m2.metric import M2
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import EditCase
 from gecjury.scoring.registry import load
 
 SOURCE = "a b c d e"

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, edit_label
 from gecjury.corpus.texts import corpus_of_texts
-from gecjury.scoring.by_edit import edit_label
 from gecjury.scoring.registry import load
 from gecjury.studies.explain import explain
 

@@ -13,7 +13,7 @@ from gecjury.corpus.edits import differing_spans
 from gecjury.corpus.m2 import M2Sentence, m2_annotations
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.refbased.errant import ERRANT
-from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.abilities import CountsInParts
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import FileLines, JsonValue, parse_json, read_lines, shown_path
@@ -38,8 +38,6 @@ from gecjury.corpus.files.forms import (
     looks_like_matches,
 )
 from gecjury.corpus.files.gold import join_annotators
-from gecjury.corpus.files.matches import corrected_version, read_matches
-from gecjury.corpus.files.rows import TableFile, read_table
 from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.lines import wrong_count
 from gecjury.corpus.m2 import M2Sentence, parse_m2
@@ -49,8 +47,10 @@ from gecjury.corpus.references import (
     gold_versions,
     meant_references,
 )
-from gecjury.corpus.sentences import split_corpus
 from gecjury.corpus.tokens import edited_sources, in_language, looks_raw
+
+if TYPE_CHECKING:
+    from gecjury.corpus.files.rows import TableFile
 
 _LineReader = Callable[[str | Path], Sequence[str]]
 
@@ -248,6 +248,8 @@ def read_corpus(
     for name, path in outputs.items():
         content = read_content(path, read)
         if looks_like_matches(content):
+            from gecjury.corpus.files.matches import corrected_version, read_matches
+
             matches = read_matches(path, content, texts, shown_path(source_text or source))
             checkers[name] = partial(corrected_version, matches, texts, of_source)
             systems[name] = checkers[name](sources)
@@ -286,7 +288,11 @@ def read_corpus(
         reference_sets={n: partial(list, [v for _, v in of_set]) for n, of_set in sets.items()},
         source_text=text,
     )
-    corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
+    if split:
+        from gecjury.corpus.sentences import split_corpus
+
+        corpus = split_corpus(corpus.held())
+    corpus = in_language(corpus, language)
     return _with_marks(corpus, sources, checkers) if checkers else corpus
 
 
@@ -495,6 +501,8 @@ def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int,
 
 def _table(path: str | Path, role: Role) -> TableFile:
     """Return a table with a column of texts."""
+    from gecjury.corpus.files.rows import read_table
+
     keys = _TEXT_KEYS[role]
     table = read_table(path, f"a header with a column {keys[0]}", texts=True)
     if not {*keys} & {*map(_as_key, table.columns)}:

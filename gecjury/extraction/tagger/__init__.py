@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 EMBEDDED = "embedded"
+PIPELINE = "spacy:"
+"""Begins the name of a tagger that is any spaCy pipeline."""
 _MODEL = Path(__file__).parent / "model"
 # Type checkers see spaCy's own classes, which are imported where they are used.
 Pipeline: TypeAlias = "Language"

@@ -17,7 +17,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import HumanVerdict
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.corpus.edits import Edit
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import EditCase
 
 
 def _placed_verdicts(benchmark: Benchmark) -> list[tuple[int, HumanVerdict]]:

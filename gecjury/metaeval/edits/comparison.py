@@ -165,7 +165,7 @@ def compare_edits(study: MetaEvaluation, folder: str | Path | None = None) -> Ed
         pairs, verdicts, metric=JUDGE, family="humans", resamples=resamples, seed=seed
     )
     sizes = {"edits": len(set(place.tolist())), "pairs": len(pairs)}
-    own = {**ceiling.values, **sizes, "auc_there": ceiling.values["auc"]}
+    own = {**ceiling.values, **sizes, "auc_there": ceiling.auc}
     return EditComparison(
         rows=(*rows, replace(ceiling, values=own)),
         edits=len(cases),

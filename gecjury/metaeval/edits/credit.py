@@ -19,8 +19,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.scoring.abilities import CreditsEdits, EditJudge, plan_of
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import CreditsEdits, EditCase, EditJudge, plan_of
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import GroupScorer, Scorer
 from gecjury.scoring.scores import Plan

@@ -13,7 +13,7 @@ import numpy as np
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
 from gecjury.metaeval.study import AgreementRow
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import EditCase
 from gecjury.stats.bootstrap import figure_interval, group_counts
 from gecjury.stats.counts import ratio
 
@@ -161,14 +161,11 @@ def edit_agreement(
     # Resamples have a separate random stream, independent of the split into halves.
     draws = group_counts(sources, resamples, [seed, 1])
     drawn = _drawn(sample, said, draws)
-    counts = {
-        "cases": len(used),
-        "valid": int(sample.truth.sum()),
-        "missing": int(missing.sum()),
-        "split": int(split.sum()),
-    }
+    unscored = int(missing.sum())
+    counts = {"cases": len(used), "valid": int(sample.truth.sum())}
+    counts |= {"missing": unscored, "split": int(split.sum())}
     bounds = {name: figure_interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn}
-    row = AgreementRow("edit", metric, family, "edit", measured | counts, missing=counts["missing"])
+    row = AgreementRow("edit", metric, family, "edit", measured | counts, missing=unscored)
     return replace(row, intervals=bounds, drawn=drawn, thresholds=thresholds)
 
 
@@ -225,17 +222,20 @@ def _measures(
     if not len(sample.score):
         return dict.fromkeys(EDIT_STATISTICS, np.full(len(weights), np.nan))
     halves = [sample.half == half for half in np.unique(sample.half)]
-    right = {name: np.where(sample.truth, values, 1 - values) for name, values in said.items()}
-    accuracy = [_mean(right["accuracy"], weights, chosen) for chosen in halves]
+    of_accuracy, of_balanced, of_kappa = (
+        np.where(sample.truth, values, 1 - values) for values in said.values()
+    )
+    *_, called_valid = said.values()  # by the thresholds of κ
+    accuracy = [_mean(of_accuracy, weights, chosen) for chosen in halves]
     balanced = [
-        _mean(right["balanced"], weights, chosen & side)
+        _mean(of_balanced, weights, chosen & side)
         for chosen in halves
         for side in (sample.truth, ~sample.truth)
     ]
     kappa = [
         _chance_corrected(
-            _mean(right["kappa"], weights, chosen),
-            _mean(said["kappa"], weights, chosen),
+            _mean(of_kappa, weights, chosen),
+            _mean(called_valid, weights, chosen),
             weights[:, chosen & sample.truth].sum(axis=1),
             weights[:, chosen & ~sample.truth].sum(axis=1),
         )

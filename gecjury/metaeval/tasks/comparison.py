@@ -547,14 +547,14 @@ class _Together:
     def _drawn(self, task: ComparedTask, place: int) -> tuple[float, FloatArray] | None:
         """Return a metric's statistic and its values on every draw; None without draws."""
         comparison = self.comparisons[task.benchmark]
-        if task.statistic == "acc_eq":
+        name = task.statistic
+        if name == "acc_eq":
             row = _rows(comparison, task)[place]
-            return (row.values["acc_eq"], row.drawn["acc_eq"]) if row.drawn else None
+            return (row.values[name], row.drawn[name]) if row.drawn else None
         level: DrawnLevel = "system" if task.level == "system" else "sentence"
         draws = comparison.uncertainty.draws if comparison.uncertainty else {}
         if (of_level := draws.get((level, task.human))) is None:
             return None
-        name = task.statistic
         return float(of_level.observed[name][place]), of_level.values[name][place]
 
     def _tests(

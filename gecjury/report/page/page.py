@@ -22,8 +22,7 @@ from gecjury.report.comparison import aggregation, drawn
 from gecjury.report.page.browser import sentence_browser
 from gecjury.report.page.glossary import TERMS, metric_names
 from gecjury.report.page.markup import render, render_page
-from gecjury.report.page.plots import overviews, pairs, scatters
-from gecjury.report.page.sections import audit_section, level_sections
+from gecjury.report.page.sections import audit_section, level_sections, overviews, pairs, scatters
 from gecjury.report.page.tables import (
     extents_of,
     family_html,

@@ -15,7 +15,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.counts import ratio
-from gecjury.stats.figure import Figure, figures_about
+from gecjury.stats.figure import Figure, FromValues, figures_about
 from gecjury.studies.attack.perturbations import Perturbation, Victim, perturb
 
 register(
@@ -133,7 +133,7 @@ class Effect:
     """The effect of one kind of damage on a metric's scores of all systems.
 
     Attributes:
-        numbers: by statistic: the shares of the changed texts that score `higher`, `equal` and
+        values: by statistic: the shares of the changed texts that score `higher`, `equal` and
             `lower` than before; `net`, `higher` minus `lower`; the mean `change` of the score; how
             many changed texts were `compared`, how many texts are `unchanged`, and how many changed
             ones have no score (`missing`); the mean corpus score of the outputs `before` and
@@ -143,14 +143,15 @@ class Effect:
     """
 
     attack: str
-    numbers: Mapping[str, float]
+    values: Mapping[str, float]
     net_ci95: Interval
     verdict: DamageVerdict
+    missing, outranks = FromValues(), FromValues()
 
     def figures(self, metric: str, family: str) -> list[Figure]:
         """Return the numbers of the effect on a metric."""
         about = {"metric": metric, "family": family, "part": self.attack}
-        return figures_about(self.numbers, {"net": self.net_ci95}, level="attack", **about)
+        return figures_about(self.values, {"net": self.net_ci95}, level="attack", **about)
 
 
 def effects_of(
@@ -225,7 +226,7 @@ def summed_up(effects: Sequence[Effect], systems: int) -> str:
     kinds = dict[str, list[str]]()
     for one in effects:
         kinds.setdefault(one.verdict, []).append(one.attack)
-    lifting = [one.attack for one in effects if 2 * one.numbers["outranks"] > systems]
+    lifting = [one.attack for one in effects if 2 * one.outranks > systems]
     parts = [
         f"{verdict}: {', '.join(kinds[verdict])}"
         for verdict in ("prefers the damage", "does not see it", "undecided")

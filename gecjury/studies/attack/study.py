@@ -98,7 +98,7 @@ class Attack(MadeUp["list[Damaged]"]):
             (Table(_COLUMNS, rows, title, about, "rows"), _described(perturbations)),
             {**facts, "seconds": {one.label: one.seconds for one in scored}},
             notes,
-            int(any(effect.numbers["missing"] for _, effect in pairs)),
+            int(any(effect.missing for _, effect in pairs)),
             verdict=tuple(verdict),
             numbers=tuple(figures),
         )

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
-from gecjury.core.textfiles import lines_text, write_text
+from gecjury.core.textfiles import lines_text
 from gecjury.core.wording import as_note, number
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Files, Inputs

@@ -17,7 +17,6 @@ from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
 from gecjury.corpus.remarks import remarks_on
 from gecjury.report.result import Column, Table
 from gecjury.report.table import Sentences
-from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.system_tests import SystemTests, mean_pair_tests
 from gecjury.stats.bootstrap import figure_interval, sentence_draws
 from gecjury.stats.catalogue import Statistic, register
@@ -25,6 +24,7 @@ from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.figure import Figure, figures_about
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.systems.page import USUAL_LEVEL
+from gecjury.studies.systems.parts import merged_type
 from gecjury.studies.systems.ranking import Ranking, ranking
 
 register(

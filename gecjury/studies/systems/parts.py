@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
@@ -11,7 +11,6 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.table import BRIEF, OTHERS
-from gecjury.scoring.by_edit import merged_type, whole_counts
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import TypeLevel
@@ -56,6 +55,18 @@ class PartialScore:
         empty = {"precision": not tp + fp, "recall": not tp + fn}
         dashed = {key: nan for key, none in empty.items() if none and any(self.counts)}
         return {**self.numbers, **dashed}
+
+
+def merged_type(kind: str, level: TypeLevel) -> str:
+    """Return the part of an error type that a level distinguishes."""
+    operation, _, category = kind.partition(":")
+    return {1: operation, 2: category or kind, 3: kind}[level]
+
+
+def whole_counts(counts: Iterable[float]) -> tuple[float, float, float]:
+    """Return TP, FP and FN, as integers if they are whole numbers; sums of weights stay floats."""
+    tp, fp, fn = (int(v) if float(v).is_integer() else float(v) for v in counts)
+    return tp, fp, fn
 
 
 def by_type(table: ScoreTable, level: TypeLevel) -> list[PartialScore]:

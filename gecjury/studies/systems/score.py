@@ -203,10 +203,9 @@ class Score(Study):
         Raises:
             OptionError: an audit is requested, but no metric has one.
         """
-        from gecjury.studies.systems.costly import costly_sentences, costly_table
-        from gecjury.studies.systems.parts import part_table
-
         for key, parts in asked.items():
+            from gecjury.studies.systems.parts import part_table
+
             yield replace(part_table(key, parts), asked=True)
         audited = audit_tables(tables)
         if self.audit and not audited:
@@ -214,6 +213,8 @@ class Score(Study):
         for audit in audited:
             yield replace(audit, asked=self.audit)
         if self.worst:
+            from gecjury.studies.systems.costly import costly_sentences, costly_table
+
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
             yield replace(costly_table([sentence.row() for sentence in worst]), asked=True)
 
@@ -237,9 +238,11 @@ class Score(Study):
         Raises:
             OptionError: no metric has them.
         """
+        asked: dict[str, list[PartialScore]] = {}
+        if not (self.by_type or self.by_rule or self.macro):
+            return asked
         from gecjury.studies.systems.parts import by_rule, by_type, macro
 
-        asked: dict[str, list[PartialScore]] = {}
         if self.by_type:
             level = self.by_type
             asked |= {"type": [part for table in tables for part in by_type(table, level)]}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.cli import COMMANDS, _check, command_parser
-from gecjury.cli.inputs import runtime_from
+from gecjury.cli.options import runtime_from
 from gecjury.scoring import registry
 from tests.gecjury.scoring import test_scorer
 from tests.shell import FIXED, GOLD, METRICS, SCORE, SOURCE, Shell, command, instead

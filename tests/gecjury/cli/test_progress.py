@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from gecjury.cli import progress
+from gecjury.cli import streams
 from gecjury.core.runtime import Runtime
 
 
 def test_quick_work_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    runtime = Runtime(progress=progress.TerminalProgress())
+    runtime = Runtime(progress=streams.TerminalProgress())
     assert list(runtime.track([1, 2], "work", 2)) == [1, 2]
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
@@ -26,14 +26,14 @@ class Terminal(io.StringIO):
 def test_slow_work_shows_on_a_terminal_and_nowhere_else(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr(streams, "_DELAY_SECONDS", 0.01)
     terminal = Terminal()
     for stream, shown in ((terminal, True), (None, False)):
         with monkeypatch.context() as patch:
             if stream is not None:
                 patch.setattr("sys.stderr", stream)
                 patch.setenv("TERM", "xterm")
-            with progress.TerminalProgress().task("slow work", 3) as bar:
+            with streams.TerminalProgress().task("slow work", 3) as bar:
                 time.sleep(0.2)
                 bar.advance(2)
                 bar.note("so far 2")
@@ -44,11 +44,11 @@ def test_slow_work_shows_on_a_terminal_and_nowhere_else(
 
 
 def test_names_are_neither_markup_nor_control_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr(streams, "_DELAY_SECONDS", 0.01)
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.TerminalProgress().task("[/a] \x1b]0;owned\x07", 3) as bar:
+    with streams.TerminalProgress().task("[/a] \x1b]0;owned\x07", 3) as bar:
         bar.note("[link=http://e.x]n[/b] \x9b31m")
         time.sleep(0.2)
     shown = terminal.getvalue()
@@ -58,11 +58,11 @@ def test_names_are_neither_markup_nor_control_sequences(monkeypatch: pytest.Monk
 
 
 def test_notes_of_several_lines_are_printed_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.05)
+    monkeypatch.setattr(streams, "_DELAY_SECONDS", 0.05)
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.TerminalProgress().task("slow work", 3) as bar:
+    with streams.TerminalProgress().task("slow work", 3) as bar:
         bar.note("before\n[/a] 0.5 \x1b]0;owned\x07")
         time.sleep(0.3)
         bar.note("after\n0.7")
@@ -77,8 +77,8 @@ def test_progress_is_a_line_a_minute_in_a_log(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
-    with progress.TerminalProgress(log=True).task("rows", 10_000) as bar:
+    monkeypatch.setattr(streams.time, "monotonic", lambda: now)
+    with streams.TerminalProgress(log=True).task("rows", 10_000) as bar:
         bar.advance(4_000)  # done by an earlier run
         for _ in range(4):
             now += 20

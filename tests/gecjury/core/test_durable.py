@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,15 @@ import numpy as np
 import pytest
 
 from gecjury.core.caches import VectorCache
-from gecjury.core.durable import GrowingFile, append, check_place, full_disk, lock, whole_file
+from gecjury.core.durable import (
+    GrowingFile,
+    append,
+    check_place,
+    full_disk,
+    lock,
+    whole_file,
+    write_text,
+)
 from gecjury.core.errors import OutputError
 
 Grow = Callable[[Path], GrowingFile]
@@ -183,3 +193,61 @@ def test_the_place_of_a_file_is_checked(tmp_path: Path) -> None:
         check_place(tmp_path / "nowhere" / "a.txt")
     with pytest.raises(OutputError, match="this is a folder"):
         check_place(tmp_path)
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.touch()
+    write_text(tmp_path / "written", "x")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "written")]
+    assert modes[0] == modes[1]
+
+
+def test_a_failed_write_keeps_the_existing_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OutputError, match="folder: cannot be written"):
+        write_text(tmp_path / "folder", "x")
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"old")
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_text(path / "below" / "a.txt", "x")
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_text(path, "lone surrogate \udcff")
+    assert path.read_bytes() == b"old"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file.txt", "folder"]
+
+
+@pytest.mark.security
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own pipes and devices")
+def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="pipe: cannot be written"):  # it has no reader
+        write_text(pipe, "x")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "text\n")
+        assert os.read(reader, 100) == b"text\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    if Path("/dev/full").is_char_device():
+        full = tmp_path / "full"
+        full.symlink_to("/dev/full")
+        with pytest.raises(OutputError, match="No space left"):
+            write_text(full, "x")
+        assert full.is_symlink()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a special privilege")
+def test_a_link_that_the_user_names_is_followed_and_others_are_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere" / "page.html"
+    (tmp_path / "named").symlink_to("elsewhere/page.html")
+    for text in ("first", "second"):  # the target is created, then replaced
+        write_text(tmp_path / "named", text, follow=True)
+        assert target.read_text() == text
+    assert (tmp_path / "named").is_symlink()
+    assert [path.name for path in target.parent.iterdir()] == ["page.html"]
+    write_text(tmp_path / "named", "third")
+    assert not (tmp_path / "named").is_symlink()
+    assert target.read_text() == "second"

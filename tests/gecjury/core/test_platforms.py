@@ -51,7 +51,7 @@ assert not HIDDEN & set(sys.modules), HIDDEN & set(sys.modules)
 from pathlib import Path
 from gecjury.cli import main
 from gecjury.judges.asking.store import Identity, Store, store_path
-from gecjury.core.textfiles import write_text
+from gecjury.core.durable import write_text
 
 here = Path(sys.argv[1])
 write_text(here / "source.txt", "I likes cats .\\n")

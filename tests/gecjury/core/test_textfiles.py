@@ -1,10 +1,9 @@
-"""Reading lines, plain or gzip, and writing a file completely or not at all."""
+"""Reading lines, plain or gzip."""
 
 from __future__ import annotations
 
 import gzip
 import os
-import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core import textfiles
-from gecjury.core.errors import InputError, OutputError
+from gecjury.core.durable import write_text
+from gecjury.core.errors import InputError
 from gecjury.core.textfiles import (
     FileLines,
     file_name,
@@ -23,7 +23,6 @@ from gecjury.core.textfiles import (
     read_lines,
     refuse_special_files,
     user_path,
-    write_text,
 )
 
 
@@ -181,27 +180,6 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         read_lines(made(tmp_path, b"a") / "inside-a-file.txt")
 
 
-def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.touch()
-    write_text(tmp_path / "written", "x")
-    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "written")]
-    assert modes[0] == modes[1]
-
-
-def test_a_failed_write_keeps_the_existing_file(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(OutputError, match="folder: cannot be written"):
-        write_text(tmp_path / "folder", "x")
-    path = made(tmp_path, b"old")
-    with pytest.raises(OutputError, match="cannot be written"):
-        write_text(path / "below" / "a.txt", "x")
-    with pytest.raises(OutputError, match="cannot be written"):
-        write_text(path, "lone surrogate \udcff")
-    assert path.read_bytes() == b"old"
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file.txt", "folder"]
-
-
 @pytest.mark.security
 @pytest.mark.parametrize(
     ("parts", "name"),
@@ -225,28 +203,6 @@ def test_file_names_from_any_text_stay_in_the_folder(parts: list[str]) -> None:
     assert path.resolve().parent == Path("/folder")
     assert not path.name.startswith(".")
     assert len(path.name) <= 3 * 61 + 9
-
-
-@pytest.mark.security
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own pipes and devices")
-def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with pytest.raises(OutputError, match="pipe: cannot be written"):  # it has no reader
-        write_text(pipe, "x")
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        write_text(pipe, "text\n")
-        assert os.read(reader, 100) == b"text\n"
-    finally:
-        os.close(reader)
-    assert pipe.is_fifo()
-    if Path("/dev/full").is_char_device():
-        full = tmp_path / "full"
-        full.symlink_to("/dev/full")
-        with pytest.raises(OutputError, match="No space left"):
-            write_text(full, "x")
-        assert full.is_symlink()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own pipes and devices")
@@ -275,20 +231,6 @@ def test_links_are_followed_to_decide_whether_a_file_is_in_a_folder(
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "link").symlink_to(target)
     assert lies_in(tmp_path / "folder" / "link", tmp_path / "folder") is expected
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links need a special privilege")
-def test_a_link_that_the_user_names_is_followed_and_others_are_replaced(tmp_path: Path) -> None:
-    target = tmp_path / "elsewhere" / "page.html"
-    (tmp_path / "named").symlink_to("elsewhere/page.html")
-    for text in ("first", "second"):  # the target is created, then replaced
-        write_text(tmp_path / "named", text, follow=True)
-        assert target.read_text() == text
-    assert (tmp_path / "named").is_symlink()
-    assert [path.name for path in target.parent.iterdir()] == ["page.html"]
-    write_text(tmp_path / "named", "third")
-    assert not (tmp_path / "named").is_symlink()
-    assert target.read_text() == "second"
 
 
 def test_the_name_of_an_unknown_user_is_a_name() -> None:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError
-from gecjury.core.textfiles import read_lines, write_text
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.edits import Edit, marked_edits, overlapping_edits
 from gecjury.corpus.files.forms import looks_like_m2
 from gecjury.corpus.m2 import (

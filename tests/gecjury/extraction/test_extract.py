@@ -13,13 +13,13 @@ pytest.importorskip("spacy")
 from gecjury.core.errors import InputError, MissingExtraError, OptionError  # noqa: E402
 from gecjury.core.runtime import Runtime  # noqa: E402
 from gecjury.core.textfiles import read_lines  # noqa: E402
-from gecjury.corpus.edits import Edit, apply_edits  # noqa: E402
+from gecjury.corpus.edits import Edit, ExtractedEdits, apply_edits  # noqa: E402
 from gecjury.corpus.m2 import read_m2  # noqa: E402
 from gecjury.extraction import extract as extraction  # noqa: E402
 from gecjury.extraction import parsing  # noqa: E402
 from gecjury.extraction.extract import extract  # noqa: E402
 from gecjury.extraction.parsing import Parser  # noqa: E402
-from gecjury.extraction.pipeline import ExtractedEdits, Extractor  # noqa: E402
+from gecjury.extraction.pipeline import Extractor  # noqa: E402
 from gecjury.extraction.tagger import load_tagger  # noqa: E402
 from gecjury.extraction.tagger.fast import Embedded  # noqa: E402
 from gecjury.extraction.taggers import extraction_signature  # noqa: E402

@@ -18,9 +18,9 @@ pytest.importorskip("spacy")
 pytest.importorskip("errant")
 
 from gecjury.core.processes import ForkedProcess, SpawnedProcess, may_fork
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, ExtractedEdits, TextPair
 from gecjury.extraction import workers
-from gecjury.extraction.pipeline import ExtractedEdits, TextPair, errant_extractor
+from gecjury.extraction.pipeline import errant_extractor
 from gecjury.extraction.tagger import load_tagger
 from gecjury.extraction.workers import _answers, _Batches, extract_in_workers
 

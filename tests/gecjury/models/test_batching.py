@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core.errors import OptionError
-from gecjury.models import memory
+from gecjury.models import batching
 from gecjury.models.batching import (
     cpu_threads,
     equal_batches,
@@ -197,7 +197,7 @@ def test_a_cpu_reads_less_only_where_memory_is_short(
         return [size for _, size in batches]
 
     def with_memory(size: float) -> None:
-        monkeypatch.setattr(memory, "free_memory", lambda: size)
+        monkeypatch.setattr(batching, "free_memory", lambda: size)
 
     with_memory(math.inf)
     plan = (equal_batches if equal else padded_batches)([40] * 300, 64)
@@ -215,9 +215,9 @@ def test_a_cpu_reads_less_only_where_memory_is_short(
 def test_free_memory_is_that_of_the_machine_or_of_its_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "_PROC", tmp_path / "proc")
-    monkeypatch.setattr(memory, "_CGROUPS", tmp_path / "groups")
-    assert memory.free_memory() == math.inf  # another operating system
+    monkeypatch.setattr(batching, "_PROC", tmp_path / "proc")
+    monkeypatch.setattr(batching, "_CGROUPS", tmp_path / "groups")
+    assert batching.free_memory() == math.inf  # another operating system
 
     def write(name: str, text: str) -> None:
         path = tmp_path / name
@@ -226,14 +226,14 @@ def test_free_memory_is_that_of_the_machine_or_of_its_groups(
 
     write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    5000 kB\n")
     write("proc/self/cgroup", "5:cpu:/job\n4:memory:/job\n0::/slice/job\n")
-    assert memory.free_memory() == 5000 * 1024
+    assert batching.free_memory() == 5000 * 1024
     for folder, limit in (("groups/slice", "4000000"), ("groups/slice/job", "max")):
         write(f"{folder}/memory.max", limit)
         write(f"{folder}/memory.current", "1500000")
         write(f"{folder}/memory.stat", "anon 5\ninactive_file 200000\n")
-    assert memory.free_memory() == 2_700_000
+    assert batching.free_memory() == 2_700_000
     # A container with the first kind of groups sees its own group as the root.
     write("groups/memory/memory.limit_in_bytes", "2000000")
     write("groups/memory/memory.usage_in_bytes", "1000000")
     write("groups/memory/memory.stat", "inactive_file 7\ntotal_inactive_file 300000\n")
-    assert memory.free_memory() == 1_300_000
+    assert batching.free_memory() == 1_300_000

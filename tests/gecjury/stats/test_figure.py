@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pytest
 
-from gecjury.stats.figure import Figure, figures_about, figures_by, records, values_of
+from gecjury.stats.figure import Figure, FromValues, figures_about, figures_by, records, values_of
 
 
 def test_one_record_for_everything_that_figures_are_about() -> None:
@@ -49,3 +51,16 @@ def test_values_are_named_by_attributes() -> None:
     }
     with pytest.raises(AttributeError, match="renamed"):
         values_of(Figure(statistic="edits", value=1), "renamed")
+
+
+@dataclass(frozen=True)
+class Valued:
+    values: Mapping[str, float]
+    pearson, pairs = FromValues(), FromValues()
+
+
+def test_an_attribute_from_values_has_its_own_name() -> None:
+    row = Valued({"pearson": 0.5})
+    assert row.pearson == 0.5
+    with pytest.raises(KeyError, match="pairs"):
+        _ = row.pairs

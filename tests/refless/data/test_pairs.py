@@ -17,7 +17,6 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError, MissingExtraError, OptionError
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.languages.language import language_of
-from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import (
     PARALLEL_LANGUAGES,
     CorrectedPair,
@@ -84,16 +83,6 @@ def test_only_drawn_corrections_are_encoded() -> None:
 def test_detection_marks_tokens_touched_by_edits() -> None:
     edits = (Edit(0, 0, "The"), Edit(2, 4, "z"), Edit(5, 5, "."))
     assert detection_labels(CorrectedPair("a b c d e", edits)) == [1, 0, 1, 1, 1]
-
-
-SPOKEN = "the cat goes to school , very quickly and is happy"
-
-
-@given(st.lists(st.sampled_from(SPOKEN.split()), min_size=1), st.integers(0, 99))
-def test_spoilt_sentences_are_repaired_by_their_edits(words: list[str], seed: int) -> None:
-    clean = " ".join(words)
-    spoilt = spoil(clean, np.random.default_rng(seed), rate=0.5)
-    assert spoilt.text() == clean
 
 
 def test_parallel_text_from_files(tmp_path: Path) -> None:

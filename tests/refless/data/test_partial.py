@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import ENGLISH, language_of
 from gecjury.refless.data.pairs import CorrectedPair
-from gecjury.refless.data.partial import PartialVersions, partly_corrected
+from gecjury.refless.data.partial import PartialVersions, partly_corrected, spoil
 
 SOURCE = "He go to school by the bus every days with him friend ."
 EDITS = (Edit(1, 2, "goes"), Edit(5, 6, ""), Edit(8, 9, "day"), Edit(10, 11, "his"))
@@ -69,3 +72,13 @@ def test_two_corrections_of_a_source_are_drawn() -> None:
     assert len(set(drawn)) == len(drawn) == 2
     again = [versions.texts[1] for versions in partly_corrected(corrections, CZECH, 0)]
     assert drawn == again
+
+
+SPOKEN = "the cat goes to school , very quickly and is happy"
+
+
+@given(st.lists(st.sampled_from(SPOKEN.split()), min_size=1), st.integers(0, 99))
+def test_spoilt_sentences_are_repaired_by_their_edits(words: list[str], seed: int) -> None:
+    clean = " ".join(words)
+    spoilt = spoil(clean, np.random.default_rng(seed), rate=0.5)
+    assert spoilt.text() == clean

@@ -13,7 +13,6 @@ import numpy as np
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
-from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import SystemTests, pair_tests
@@ -24,6 +23,7 @@ from gecjury.stats.counts import precision_recall_f, ratio
 from gecjury.stats.figure import Figure, figures_about, values_of
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
 from gecjury.stats.resampling import Resampling
+from gecjury.studies.systems.parts import merged_type
 from gecjury.studies.systems.ranking import Ranking, rank_scores
 
 RATES: Mapping[str, str] = {

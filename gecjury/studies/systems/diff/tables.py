@@ -14,7 +14,6 @@ from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.table import Sentences
-from gecjury.scoring.by_edit import whole_counts
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import TypeLevel
@@ -25,7 +24,7 @@ from gecjury.studies.study import Work
 from gecjury.studies.systems.costly import judged
 from gecjury.studies.systems.diff.edited import EditChange, MovedSentence, most_frequent, totals
 from gecjury.studies.systems.diff.paired import Paired, type_counts, type_differences
-from gecjury.studies.systems.parts import three_counts
+from gecjury.studies.systems.parts import three_counts, whole_counts
 
 register(Statistic("effect", digits=5))
 

@@ -16,7 +16,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, leave_one_out, variant_corpus
-from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.abilities import EditCase, EditCounts
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics

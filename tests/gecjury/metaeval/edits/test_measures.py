@@ -13,7 +13,7 @@ from gecjury.metaeval.edits.measures import (
     ranking_measures,
     source_halves,
 )
-from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.abilities import EditCase
 
 NAN = float("nan")
 

@@ -15,7 +15,7 @@ import pytest
 from gecjury.cli import main
 from gecjury.report.page.listed import Details, result_html
 from gecjury.report.result import Result
-from gecjury.scoring.by_edit import HeatMap
+from gecjury.scoring.abilities import HeatMap
 from gecjury.studies.explain import plan_table
 from tests import chromium
 from tests.gecjury.report.page.test_page import comparison_of, page_of

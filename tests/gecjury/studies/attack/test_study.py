@@ -69,7 +69,7 @@ def test_an_effect_by_hand() -> None:
     result = effect(
         "x", [one, two], np.array([[1.0, 1, 1, 1], [2, 0, 2, 0], [0, 0, 4, 0], [4, 0, 0, 0]])
     )
-    numbers = result.numbers
+    numbers = result.values
     # Changed and scored: 3 sentences of `one`, 3 of `two`. Higher: .9 and .6; equal: the second
     # sentence of `one` and the last of `two`; lower: .1 and .4.
     assert (numbers["compared"], numbers["unchanged"], numbers["missing"]) == (
@@ -112,14 +112,14 @@ def test_verdicts(after: list[float], verdict: str) -> None:
     weights = np.random.default_rng(0).multinomial(3, [1 / 3] * 3, size=500).astype(float)
     result = effect("x", [pair([0.5] * 3, after, [1, 1, 1], (0.5, 0.5, 0.5))], weights)
     assert result.verdict == verdict
-    numbers = result.numbers
+    numbers = result.values
     # With equal scores no system outranks another.
     assert (numbers["outranks"], numbers["outranks_source"]) == (0, 0)
 
 
 def test_no_changed_sentence_gives_no_verdict() -> None:
     result = effect("x", [pair([0.5], [0.5], [0], (1.0, 1.0, 1.0))], np.ones((3, 1)))
-    numbers = result.numbers
+    numbers = result.values
     assert (numbers["compared"], numbers["unchanged"]) == (0, 1)
     assert np.isnan(numbers["higher"])
     assert result.verdict == "undecided"
