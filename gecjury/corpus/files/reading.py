@@ -13,16 +13,24 @@ Example:
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from gecjury.core.errors import InputError
-from gecjury.core.textfiles import FileLines, JsonValue, parse_json, read_lines, shown_path
+from gecjury.core.textfiles import (
+    FileLines,
+    JsonValue,
+    file_name,
+    parse_json,
+    read_lines,
+    shown_path,
+)
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.aligned import ESSAY, aligned, row_ids
@@ -171,6 +179,68 @@ def align_reference(
     ]
 
 
+def read_own_references(
+    folder: str | Path,
+    systems: Collection[str],
+    source: Version,
+    where: str,
+    read: _LineReader = read_lines,
+) -> dict[str, tuple[str, Version]]:
+    """Return the file and the reference of each system, from a folder with `SYSTEM.txt` for each.
+
+    Lines without a reference are among `Version.borrowed`.
+
+    Args:
+        folder: the folder; files of other systems are left alone, which a note says.
+        systems: the systems' names.
+        source: the texts that were corrected.
+        where: their file, for messages.
+        read: reads the lines of a file.
+
+    Raises:
+        InputError: a file is missing, or is not one reference of every source; names it.
+    """
+    files: dict[str, Path] = {}
+    for path in sorted(Path(folder).iterdir()):
+        name = system_name(path)
+        if path.is_file() and not name.startswith("."):
+            if name in files:
+                raise InputError(
+                    f"{shown_path(folder)}: {files[name].name} and {path.name} are both of {name}; "
+                    "expected one file for each system"
+                )
+            files[name] = path
+    references: dict[str, tuple[str, Version]] = {}
+    for name in systems:
+        stem = own_file(name)
+        if stem not in files:
+            there = f" beside {listed(sorted(files)[:5])}" if files else ", and the folder is empty"
+            raise InputError(f"{shown_path(folder)}: no file of {name}; expected {stem}.txt{there}")
+        path = files[stem]
+        file = shown_path(path)
+        versions, _ = _read_reference(path, read, overlaps="keep")
+        if len(versions) > 1:
+            raise InputError(
+                f"{file}: {len(versions)} references of a text; expected one in a file of one "
+                "system"
+            )
+        (version,) = align_reference(source, where, file, versions)
+        if len(version.lines) != len(source.lines):
+            raise wrong_count(file, version.lines, where, source.lines, files=True)
+        if not references and (others := sorted({*files} - {*map(own_file, systems)})):
+            version = version.with_note(
+                f"beside it, files of no output here are left out: {listed(others)}"
+            )
+        references[name] = file, version
+    return references
+
+
+def own_file(system: str) -> str:
+    """Return the name of the file of a system's own references, without `.txt`."""
+    # Outputs of the same name in two folders are called by their paths.
+    return system if Path(system).name == system else file_name(system, ending="")
+
+
 def read_gold(path: str | Path) -> tuple[M2Sentence, ...]:
     """Read gold edits, which must be M2.
 
@@ -213,7 +283,8 @@ def read_corpus(
             essays are matched by id, so their order need not be that of the other files.
         hypotheses: one file per system, which is named after its file unless names are given.
         references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
-            references of that name; see `Corpus.with_references`.
+            references of that name; see `Corpus.with_references`. Instead of files, a folder with
+            `SYSTEM.txt` for every system: a reference of each system's own.
         gold: M2 file with the annotators' edits. If it is not given, M2 files among the
             references are also the gold edits (except those of a named set); if there are no
             references, it gives those.
@@ -255,7 +326,7 @@ def read_corpus(
             systems[name] = aligned(
                 source_read, where, shown_path(path), _hypothesis(path, content)
             )
-    sets, gold_files = _read_references(references, source_read, where, read)
+    sets, gold_files, own = _read_references(references, [*outputs], source_read, where, read)
     for name, of_set in sets.items():
         labels |= {f"{name} reference {n}".lstrip(): file for n, (file, _) in enumerate(of_set)}
     lists = [version for _, version in sets.pop("", ())]
@@ -285,6 +356,7 @@ def read_corpus(
         reference_name=f"{len(lists)} given" if lists else "",
         reference_sets={n: partial(list, [v for _, v in of_set]) for n, of_set in sets.items()},
         source_text=text,
+        reference_systems=own,
     )
     corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
     return _with_marks(corpus, sources, checkers) if checkers else corpus
@@ -309,23 +381,48 @@ def _named_outputs(
 
 
 def _read_references(
-    references: Sequence[str | Path], source: Version, where: str, read: _LineReader
-) -> tuple[dict[str, list[tuple[str, Version]]], list[tuple[str, tuple[M2Sentence, ...]]]]:
+    references: Sequence[str | Path],
+    systems: Collection[str],
+    source: Version,
+    where: str,
+    read: _LineReader,
+) -> tuple[
+    dict[str, list[tuple[str, Version]]],
+    list[tuple[str, tuple[M2Sentence, ...]]],
+    tuple[str, ...],
+]:
     """Return each set's versions with their files, and the M2 files of the main set ("").
+
+    If the main set is a folder, the systems of its versions are returned as well.
 
     Named sets are kept separate: a metric uses one only if that set is requested.
 
     Args:
         references: as in `read_corpus`.
+        systems: the systems' names.
         source: the texts that were corrected.
         where: their file, for messages.
         read: reads the lines of a file.
     """
     sets: dict[str, list[tuple[str, Version]]] = {}
     gold_files = []
-    for argument in references:
-        name, path = _name_of(argument)
+    own: tuple[str, ...] = ()
+    named = [_name_of(argument) for argument in references]
+    for name, path in named:
         file = shown_path(path)
+        # Unlike `Path.is_dir`, this is False for a name that is too long.
+        if os.path.isdir(path):  # noqa: PTH112
+            if name or [of_set for of_set, _ in named].count("") > 1:
+                raise InputError(
+                    f"{file}: a folder has one reference for each system; expected it alone and "
+                    "without a name, or files"
+                )
+            of_systems = read_own_references(path, systems, source, where, read)
+            for file, version in of_systems.values():
+                filled_references([file], [version], where)  # refuses lines without a reference
+                sets.setdefault("", []).append((file, version))
+            own = tuple(of_systems)
+            continue
         versions, edited = _read_reference(path, read, overlaps="keep")
         if edited and not name:
             gold_files.append((file, edited))
@@ -337,7 +434,7 @@ def _read_references(
         files, given = zip(*of_set, strict=True)
         filled = filled_references(files, given, where)
         sets[name] = [*zip(files, filled, strict=True)]
-    return sets, gold_files
+    return sets, gold_files, own
 
 
 def _with_marks(
