@@ -88,15 +88,9 @@ class StoreDamage:
 
 @dataclass(frozen=True)
 class StoredReply:
-    """A reply with the parts of its key.
-
-    Attributes:
-        parts: of the key, as read.
-        record: the line, as read.
-    """
+    """A reply with its line as read, which has the parts of its key."""
 
     key: str
-    parts: Mapping[str, object]
     reply: Reply
     record: Mapping[str, object]
 
@@ -321,7 +315,7 @@ def _stored(
             f"{_shown(value)}; expected {_shown(expected)}); stores are never mixed: remove the "
             "line or move the file away"
         )
-    return StoredReply(key, parts, reply, record)
+    return StoredReply(key, reply, record)
 
 
 def _packed(record: Mapping[str, object]) -> bytes:
@@ -377,7 +371,7 @@ class Replies:
             OutputError: the reply could not be written whole; earlier replies are intact.
         """
         record = {"key": request.key, "parts": request.parts, "reply": reply.to_json()}
-        self.append_record(StoredReply(request.key, request.parts, reply, record))
+        self.append_record(StoredReply(request.key, reply, record))
 
     def append_record(self, stored: StoredReply) -> None:
         """Add a reply from another store of the same identity; see `append`."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.textfiles import read_bytes, write_text
 from gecjury.judges.asking.store import (
-    Identity,
     Store,
     StoredLine,
     read_store,
@@ -71,7 +70,8 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
 def _named_stores(name: str, folder: Path) -> list[Path]:
     names = {}
     for path in sorted(folder.glob("*.jsonl")):
-        identity = _first_identity(path)
+        head = next(line for line in stored_lines(path) if isinstance(line, StoredLine))
+        identity = head.identity
         prompt = identity.prompt.partition(":")[0]
         names[path] = (path.stem, identity.model, prompt, prompt.partition(".")[0])
     if not names:
@@ -80,10 +80,6 @@ def _named_stores(name: str, folder: Path) -> list[Path]:
         return chosen
     accepted = sorted({alias for aliases in names.values() for alias in aliases})
     raise InputError(f"no file, folder or store {name!r} in {folder}: {nearest(name, accepted)}")
-
-
-def _first_identity(path: Path) -> Identity:
-    return next(line.identity for line in stored_lines(path) if isinstance(line, StoredLine))
 
 
 def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
