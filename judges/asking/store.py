@@ -264,7 +264,7 @@ def _identity(path: Path, number: int, record: Mapping[str, object]) -> Identity
     if version != STORE_FORMAT:
         if isinstance(version, str) and version.startswith(STORE_FORMAT.partition("/")[0]):
             where = (
-                f"{path}, line {number}: a store of version {_shown(version)}; expected "
+                f"{path}, line {number}: a store of version {version!a:.60}; expected "
                 f"{STORE_FORMAT}, so use the version of gecjury that wrote it, or a later one"
             )
         raise InputError(where)
@@ -275,15 +275,10 @@ def _identity(path: Path, number: int, record: Mapping[str, object]) -> Identity
     for name, value in identity.parts.items():
         if _CONTROLS.search(value):
             raise InputError(
-                f"{where}: {name} is {_shown(value)}; expected one line of text without control "
+                f"{where}: {name} is {value!a:.60}; expected one line of text without control "
                 "characters"
             )
     return identity
-
-
-def _shown(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _stored(
@@ -300,7 +295,7 @@ def _stored(
         stated, key = record["key"], key_of(parts)
         reply = Reply.from_json(from_record(dict[str, object], record["reply"], "reply"))
     except (KeyError, OverflowError, TypeError, ValueError) as error:
-        return f"not a judgment ({_shown(error)})"
+        return f"not a judgment ({error!a:.60})"
     wrong = [
         (name, mine[name], expected)
         for name, expected in identity.parts.items()
@@ -312,7 +307,7 @@ def _stored(
         name, value, expected = wrong[0]
         raise InputError(
             f"{path}, line {number}: a judgment of another model or prompt ({name} is "
-            f"{_shown(value)}; expected {_shown(expected)}); stores are never mixed: remove the "
+            f"{value!a:.60}; expected {expected!a:.60}); stores are never mixed: remove the "
             "line or move the file away"
         )
     return StoredReply(key, reply, record)
@@ -352,9 +347,6 @@ class Replies:
         self._replies: dict[str, list[Reply]] = {}
         for record in records:
             self.append_record(record)
-
-    def __len__(self) -> int:
-        return sum(map(len, self._replies.values()))
 
     def __iter__(self) -> Iterator[Reply]:
         """Return all replies, in the order of their keys' first reply."""

@@ -24,19 +24,17 @@ from gecjury.judges.asking.store import (
 
 def list_stores(folder: Path) -> list[dict[str, object]]:
     """Return a record for every store of a cache folder: name, model, prompt, replies, bytes."""
-    rows = []
-    for path in sorted(folder.glob("*.jsonl")):
-        store = read_store(path)
-        rows.append(
-            {
-                "store": path.stem,
-                "model": store.identity.model,
-                "prompt": store.identity.prompt,
-                "replies": len(store.records),
-                "bytes": path.stat().st_size,
-            }
-        )
-    return rows
+    return [
+        {
+            "store": path.stem,
+            "model": store.identity.model,
+            "prompt": store.identity.prompt,
+            "replies": len(store.records),
+            "bytes": path.stat().st_size,
+        }
+        for path in sorted(folder.glob("*.jsonl"))
+        for store in [read_store(path)]
+    ]
 
 
 def find_stores(names: Sequence[str], folder: Path) -> list[Path]:

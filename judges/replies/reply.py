@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import Literal, TypeVar
 
 from gecjury.core.errors import InputError
@@ -270,15 +271,11 @@ def read_scores(text: str, count: int, *, reasoned: bool = False) -> Verdict:
         return targets
     if extra := sorted(number for number in targets if not 1 <= number <= count):
         return Failure("extra-target", f"target {extra[0]} of {count}")
-    scores: list[float] = []
-    for number in range(1, count + 1):
-        if number not in targets:
-            return Failure("missing-target", f"target {number} of {count}")
-        score = _agreed(targets[number], f"target {number}")
-        if isinstance(score, Failure):
-            return score
-        scores.append(score)
-    return scores
+    present = takewhile(targets.__contains__, range(1, count + 1))
+    scores = _all_agreed({f"target {number}": targets[number] for number in present})
+    if isinstance(scores, Failure) or len(scores) == count:
+        return scores
+    return Failure("missing-target", f"target {len(scores) + 1} of {count}")
 
 
 def read_score(text: str, *, reasoned: bool = False) -> Verdict:

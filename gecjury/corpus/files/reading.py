@@ -326,7 +326,22 @@ def read_corpus(
             systems[name] = aligned(
                 source_read, where, shown_path(path), _hypothesis(path, content)
             )
-    sets, gold_files, own = _read_references(references, [*outputs], source_read, where, read)
+    # Unlike `Path.is_dir`, this is False for a name that is too long.
+    folders = [one for one in references if os.path.isdir(_name_of(one)[1])]  # noqa: PTH112
+    files = [one for one in references if one not in folders]
+    sets, gold_files = _read_references(files, source_read, where, read)
+    own: dict[str, tuple[str, Version]] = {}
+    for folder in folders:
+        if len(folders) > 1 or "" in sets or _name_of(folder)[0]:
+            raise InputError(
+                f"{folder}: a folder has one reference for each system; expected it alone and "
+                "without a name, or files"
+            )
+        own = read_own_references(folder, outputs, source_read, where, read)
+        for file, version in own.values():
+            filled_references([file], [version], where)  # refuses lines without a reference
+    if own:
+        sets[""] = [*own.values()]
     for name, of_set in sets.items():
         labels |= {f"{name} reference {n}".lstrip(): file for n, (file, _) in enumerate(of_set)}
     lists = [version for _, version in sets.pop("", ())]
@@ -356,7 +371,7 @@ def read_corpus(
         reference_name=f"{len(lists)} given" if lists else "",
         reference_sets={n: partial(list, [v for _, v in of_set]) for n, of_set in sets.items()},
         source_text=text,
-        reference_systems=own,
+        reference_systems=tuple(own),
     )
     corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
     return _with_marks(corpus, sources, checkers) if checkers else corpus
@@ -381,48 +396,22 @@ def _named_outputs(
 
 
 def _read_references(
-    references: Sequence[str | Path],
-    systems: Collection[str],
-    source: Version,
-    where: str,
-    read: _LineReader,
-) -> tuple[
-    dict[str, list[tuple[str, Version]]],
-    list[tuple[str, tuple[M2Sentence, ...]]],
-    tuple[str, ...],
-]:
+    references: Sequence[str | Path], source: Version, where: str, read: _LineReader
+) -> tuple[dict[str, list[tuple[str, Version]]], list[tuple[str, tuple[M2Sentence, ...]]]]:
     """Return each set's versions with their files, and the M2 files of the main set ("").
-
-    If the main set is a folder, the systems of its versions are returned as well.
 
     Named sets are kept separate: a metric uses one only if that set is requested.
 
     Args:
-        references: as in `read_corpus`.
-        systems: the systems' names.
+        references: as in `read_corpus`, without folders.
         source: the texts that were corrected.
         where: their file, for messages.
         read: reads the lines of a file.
     """
     sets: dict[str, list[tuple[str, Version]]] = {}
     gold_files = []
-    own: tuple[str, ...] = ()
-    named = [_name_of(argument) for argument in references]
-    for name, path in named:
+    for name, path in map(_name_of, references):
         file = shown_path(path)
-        # Unlike `Path.is_dir`, this is False for a name that is too long.
-        if os.path.isdir(path):  # noqa: PTH112
-            if name or [of_set for of_set, _ in named].count("") > 1:
-                raise InputError(
-                    f"{file}: a folder has one reference for each system; expected it alone and "
-                    "without a name, or files"
-                )
-            of_systems = read_own_references(path, systems, source, where, read)
-            for file, version in of_systems.values():
-                filled_references([file], [version], where)  # refuses lines without a reference
-                sets.setdefault("", []).append((file, version))
-            own = tuple(of_systems)
-            continue
         versions, edited = _read_reference(path, read, overlaps="keep")
         if edited and not name:
             gold_files.append((file, edited))
@@ -434,7 +423,7 @@ def _read_references(
         files, given = zip(*of_set, strict=True)
         filled = filled_references(files, given, where)
         sets[name] = [*zip(files, filled, strict=True)]
-    return sets, gold_files, own
+    return sets, gold_files
 
 
 def _with_marks(
