@@ -213,19 +213,14 @@ _PROTOCOLS: Mapping[str, Callable[[GroupJudge, Prompt, CandidateSet], Sheets]] =
 }
 
 
-def render_listwise(
-    wording: Prompt,
-    candidates: CandidateSet,
-    order: Sequence[int] | None = None,
-) -> str:
+def render_listwise(wording: Prompt, candidates: CandidateSet, order: Sequence[int]) -> str:
     """Render the published prompt for one candidate set.
 
     Args:
         wording: `sentence` or `edit` with its criterion.
         candidates: the corrections that are judged.
-        order: indices of the corrections by position; by default in their given order.
+        order: indices of the corrections by position.
     """
-    order = range(len(candidates.shown)) if order is None else order
     line = wording.head["score_line"]
     numbers = range(1, len(candidates.shown) + 1)
     return wording.render(

@@ -13,6 +13,7 @@ The column `reason` is required where reasons are asked for, and otherwise ignor
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -171,7 +172,8 @@ def read_criterion(judge: str, value: str, published: Sequence[str]) -> Prompt:
     """
     if value in published:
         return criterion(value)
-    if _is_file(value):
+    # Unlike `Path.is_file`, this is False for a sentence that is too long for a name.
+    if os.path.isfile(value):  # noqa: PTH113
         text = read_text(value, most=_MOST_BYTES).strip()
         if not text:
             raise InputError(f"{value}: the file is blank; expected a criterion in words")
@@ -184,14 +186,6 @@ def read_criterion(judge: str, value: str, published: Sequence[str]) -> Prompt:
             'such as "Judge how natural it sounds."'
         )
     return own_criterion(value.strip())
-
-
-def _is_file(name: str) -> bool:
-    """Return whether a text is the name of a file; one that is too long for a name is not."""
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 VerdictColumn = Literal["score", "better", "valid"]

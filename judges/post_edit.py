@@ -18,12 +18,11 @@ from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import file_name
-from gecjury.core.wording import listed, single_spaced
+from gecjury.core.wording import single_spaced
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.files.reading import read_version, system_name
+from gecjury.corpus.files.reading import own_file, read_own_references
 from gecjury.corpus.languages.detection import script_of
 from gecjury.corpus.languages.language import RAW_TOKENS, Language
-from gecjury.corpus.lines import wrong_count
 from gecjury.corpus.references import NO_REFERENCE
 from gecjury.corpus.tokens import looks_raw, tokenised
 from gecjury.judges.judge import Judge
@@ -211,11 +210,13 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
         """Refuse a corpus without what the model is to see, or without post-edits."""
         if self.file is not None:
             Scorer.check(self, corpus)
-            self._read(corpus)
+            self._edited(corpus)
             return
         super().check(corpus)
-        if self.reference and not corpus.references:
-            raise InputError(f"{self.name}:reference=true needs references: give one with -r FILE")
+        if self.reference and (not corpus.references or corpus.reference_systems):
+            raise InputError(
+                f"{self.name}:reference=true needs references of all outputs: give one with -r FILE"
+            )
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """Return requests, tokens and cost of what no stored reply answers yet."""
@@ -301,55 +302,48 @@ class PostEdit(Judge[str, Draft], MeanScorer, NamesMetrics):
             for name, version in corpus.systems.items():
                 keys = ((row, single_spaced(line)) for row, line in enumerate(version.lines))
                 lines = [texts.get(k, NO_REFERENCE if k[1] else sources[k[0]]) for k in keys]
-                file = name if Path(name).name == name else file_name(name, ending="")
-                write_text(folder / f"{file}.txt", "".join(f"{line}\n" for line in lines))
+                write_text(folder / f"{own_file(name)}.txt", "".join(f"{line}\n" for line in lines))
         return Statistics(np.array(values), None, report.details, report.notes)
 
     def _of_files(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return the statistics of each system with its post-edits as the only reference."""
-        metric, parts = _metric(self.by), []
-        for name, (version, missing) in self._read(corpus).items():
-            one = replace(
-                corpus, systems={name: corpus.systems[name]}, references=(version,), gold=None
-            )
-            if metric is not None:
-                parts.append(metric.score_corpus(one, runtime).statistics)
-                continue
-            values = self._similar(one, runtime)
-            values[missing] = np.nan
-            parts.append(Statistics(values[np.newaxis]))
-        notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-        return Statistics(np.concatenate([part.values for part in parts]), notes=notes)
+        edited = self._edited(corpus)
+        if (metric := _metric(self.by)) is not None:
+            return metric.score_corpus(edited, runtime).statistics
+        parts = [edited.alone(name) for name in edited.names]
+        values = np.array([self._similar(one, runtime) for one in parts])
+        for row, version in enumerate(edited.references):
+            values[row, [*version.borrowed]] = np.nan
+        return Statistics(values)
 
-    def _read(self, corpus: Corpus) -> dict[str, tuple[Version, list[int]]]:
-        """Return each system's post-edits, and the rows that have none.
+    def _edited(self, corpus: Corpus) -> Corpus:
+        """Return the corpus with each system's post-edits as its reference.
 
         Raises:
-            InputError: a file is missing or has another number of lines; names it.
+            InputError: a file is missing, or is not one reference of every source; names it.
         """
-        folder, post_edits = self.file or "", {}
-        files = {system_name(path): path for path in _files(folder)}
-        for name, output in corpus.systems.items():
-            if name not in files:
+        source = corpus.source_read or Version(corpus.sources)
+        _files(self.file or "")
+        read = read_own_references(self.file or "", corpus.systems, source, corpus.label("source"))
+        versions, labels = [], {}
+        for row, (name, (file, version)) in enumerate(read.items()):
+            if version.borrowed and _metric(self.by) is not None:
                 raise InputError(
-                    f"{folder}: no post-edits of {name}; expected a file {name}.txt beside "
-                    f"{listed(sorted(files)[:5]) or 'none'}"
-                )
-            lines, where = read_version(files[name]).lines, str(files[name])
-            if len(lines) != len(corpus):
-                source = corpus.label("source")
-                raise wrong_count(where, lines, source, corpus.sources, files=True)
-            missing = [n for n, line in enumerate(lines) if single_spaced(line) == NO_REFERENCE]
-            if missing and _metric(self.by) is not None:
-                raise InputError(
-                    f"{where}, line {missing[0] + 1}: {NO_REFERENCE} (no post-edit), but "
+                    f"{file}, line {version.borrowed[0] + 1}: {NO_REFERENCE} (no post-edit), but "
                     f"by={self.by} needs one of every output; leave the line out of all files, or "
                     "use by=words"
                 )
-            post_edits[name] = (
-                Version(_in_tokens(lines, output.lines, corpus.language, where)), missing
-            )  # fmt: skip
-        return post_edits
+            outputs = corpus.systems[name].lines
+            lines = _in_tokens(version.lines, outputs, corpus.language, file)
+            versions.append(Version(lines, note=version.note, borrowed=version.borrowed))
+            labels[f"reference {row}"] = file
+        return replace(
+            corpus,
+            references=tuple(versions),
+            reference_systems=tuple(read),
+            gold=None,
+            _labels=labels,
+        )
 
     @property
     def _counts(self) -> Scorer | None:

@@ -18,13 +18,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
-from gecjury.core.errors import InputError, MissingExtraError, install_hint
+from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Corpus, Group
@@ -181,31 +179,21 @@ def edits_of_pairs(
     edits |= {(r, text): () for r, text in pairs if text.split() == corpus.sources[r].split()}
     todo = [pair for pair in pairs if pair not in edits]
     if todo:
+        from gecjury.extraction.extract import extract
+
         sources, texts = [corpus.sources[row] for row, _ in todo], [text for _, text in todo]
         tagger = corpus.language.tagger
-        extract = _extraction().extract
         (extracted,) = extract(sources, [texts], tagger=tagger, runtime=runtime).edits
         edits.update(zip(todo, extracted, strict=True))
     return {pair: edits[pair] for pair in pairs}
 
 
-def _extraction() -> ModuleType:
-    """Return the module that extracts edits, which needs extra packages."""
-    try:
-        return import_module("gecjury.extraction.extract")
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"edits have to be extracted, but the package {error.name} for that is not installed: "
-            f"{install_hint('edits')}, or give hypotheses as M2 files"
-        ) from None
+def extraction_parts(language: Language) -> dict[str, str]:
+    """Return what edits depend on besides the texts.
 
-
-def extraction_parts(language: Language = ENGLISH) -> dict[str, str]:
-    """Return what edits depend on besides the texts; empty if none can be extracted."""
-    try:
-        _extraction()
-    except MissingExtraError:
-        return {}
+    Raises:
+        MissingExtraError: a package that extraction needs is not installed.
+    """
     from gecjury.extraction.taggers import extraction_signature
 
     return extraction_signature(language.tagger)

@@ -61,6 +61,7 @@ class Valid(Scorer, HasParts, NamesMetrics):
     summary: ClassVar[str] = "an edit metric that counts valid edits as right"
     paper: ClassVar[str] = "this package"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    divides: ClassVar[bool] = True
 
     by: str = "errant"
     judge: str = setting("", names="verdicts")
@@ -166,11 +167,12 @@ class Valid(Scorer, HasParts, NamesMetrics):
             metric = load(metric, types="gold")  # the edits have their types
         assert isinstance(metric, RunsReferences)  # `_edit_metric` returns no other
         verdicts, report = self._verdicts(corpus, runtime)
-        before = metric.corpus_scores(metric.statistics(corpus, runtime)).score.tolist()
-        parts, details, gold = [], {}, _places(corpus)
+        before = metric.corpus_scores(metric.counted(corpus, runtime)).score.tolist()
+        parts, details = [], {}
         for name, score in zip(corpus.systems, before, strict=True):
-            said = list(_said(corpus, name, verdicts))
-            parts.append(metric.statistics(_with_valid(corpus, name, said, gold, metric), runtime))
+            one, said = corpus.alone(name), list(_said(corpus, name, verdicts))
+            gold = _places(one)
+            parts.append(metric.statistics(_with_valid(one, name, said, gold, metric), runtime))
             chosen = metric.run_references(parts[-1])[0].tolist()  # −1: none
             wrong = [
                 verdict
@@ -184,8 +186,8 @@ class Valid(Scorer, HasParts, NamesMetrics):
                 "unjudged": sum(map(isnan, wrong)),
                 "score_without": score,
             }
-        values = np.concatenate([part.values for part in parts])
-        after = metric.corpus_scores(Statistics(values)).score.tolist()
+        counted = Statistics.joined(parts)
+        after = metric.corpus_scores(counted).score.tolist()
         moves = (f"{n} {b:.4f} → {a:.4f}" for n, b, a in zip(details, before, after, strict=True))
         counts = [list(one.values())[:3] for one in details.values()]
         wrong_count, valid, unjudged = map(sum, zip(*counts, strict=True))
@@ -194,20 +196,11 @@ class Valid(Scorer, HasParts, NamesMetrics):
             f"false positives are called valid and count as true positives; {unjudged} "
             f"have no verdict and stay false. Scores without and with them: {', '.join(moves)}"
         )
-        own = [note for part in parts for note in part.notes]
-        types = [part.sentence_types for part in parts]
-        return Statistics(
-            values,
-            None,
-            {
-                **{key: {k: v for part in parts for k, v in part.details[key].items()}
-                   for key in parts[0].details},
-                "valid": details,
-                **report.details,
-            },
-            tuple(dict.fromkeys((note, *report.notes, *notes, *own))),
-            lambda system, row: of_one(0, row) if (of_one := types[system]) else {},
-        )  # fmt: skip
+        return replace(
+            counted,
+            details={**counted.details, "valid": details, **report.details},
+            notes=tuple(dict.fromkeys((note, *report.notes, *notes, *counted.notes))),
+        )
 
     def _verdicts(self, corpus: Corpus, runtime: Runtime) -> tuple[_Verdicts, Statistics]:
         """Return the verdicts, and the judge's audit and notes.

@@ -14,12 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.records import PassedOn
 from gecjury.core.textfiles import FileLines
-from gecjury.core.wording import WARNING
+from gecjury.core.wording import WARNING, listed
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
 from gecjury.corpus.fingerprints import fingerprint, texts_print
 from gecjury.corpus.languages.language import ENGLISH, Language
@@ -177,6 +178,8 @@ class Corpus:
             that read the sentences around each; None for complete texts.
         source_read: the file of the sources as it was read, with its ids, if they came from one.
         reading_notes: remarks on how tokens and signs were read, for all texts together.
+        reference_systems: the system that each reference belongs to; empty where all systems are
+            compared with all references.
     """
 
     sources: Sequence[str] = field(repr=False)
@@ -194,6 +197,7 @@ class Corpus:
     drawn: tuple[Corpus, tuple[int, ...]] | None = field(default=None, repr=False)
     source_read: Version | None = field(default=None, repr=False, compare=False)
     reading_notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    reference_systems: tuple[str, ...] = field(default=(), repr=False)
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _hypotheses: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
 
@@ -377,6 +381,30 @@ class Corpus:
             _hypotheses=self.hypotheses,
         )
 
+    def alone(self, system: str) -> Corpus:
+        """Return the corpus with one system and the references that it is compared with.
+
+        Raises:
+            InputError: references are of single systems, and none is of this one.
+        """
+        one = self.with_systems([system])
+        if not self.reference_systems:
+            return one
+        own = [n for n, name in enumerate(self.reference_systems) if name == system]
+        if not own:
+            raise InputError(
+                f"no reference is of {system}, but each is of one system "
+                f"({listed(self.reference_systems[:5])}); expected references of all systems "
+                "(`references=FILE`)"
+            )
+        files = {f"reference {n}": self._labels.get(f"reference {k}") for n, k in enumerate(own)}
+        return replace(
+            one,
+            references=tuple(self.references[n] for n in own),
+            reference_systems=(),
+            _labels={**self._labels, **{role: file for role, file in files.items() if file}},
+        )
+
     def with_references(self, name: str) -> Corpus:
         """Return the corpus with the references of a named set.
 
@@ -394,7 +422,13 @@ class Corpus:
         roles = {f"{name} reference {number}": number for number in range(len(versions))}
         labels = {r: file for r, file in self._labels.items() if not r.startswith("reference ")}
         labels |= {f"reference {n}": labels[r] for r, n in roles.items() if r in labels}
-        return replace(self, references=versions, reference_name=name, _labels=labels)
+        return replace(
+            self,
+            references=versions,
+            reference_name=name,
+            reference_systems=(),
+            _labels=labels,
+        )
 
     @property
     def hypotheses(self) -> tuple[Version, ...]:
@@ -411,8 +445,12 @@ class Corpus:
 
     @cached_property
     def reference_print(self) -> str:
-        """Fingerprint of the references, including given edits."""
-        return texts_print(version.printed for version in self.references)
+        """Fingerprint of the references, including given edits and systems."""
+        prints = [version.printed for version in self.references]
+        if self.reference_systems:
+            named = sorted(zip(self.reference_systems, prints, strict=True), key=itemgetter(0))
+            prints = [(lines, [*rest, name]) for name, (lines, rest) in named]
+        return texts_print(prints)
 
     @cached_property
     def gold_print(self) -> str:

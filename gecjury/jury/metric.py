@@ -130,6 +130,7 @@ class Jury(MeanScorer):
     summary: ClassVar[str] = "the sum of other metrics, each on a fixed scale"
     paper: ClassVar[str] = "this package"
     version: ClassVar[int] = 2  # fixed scales
+    divides: ClassVar[bool] = True
 
     equal: str = setting("", names="metrics")
     # These decide where and whether members run, never their scores, so they are not settings.

@@ -201,7 +201,7 @@ def score_with_files(
         seconds = fresh.seconds
         statistics_of |= {name: _row(fresh.statistics, row) for row, name in enumerate(todo)}
     try:
-        statistics = _join([statistics_of[name] for name in corpus.names])
+        statistics = Statistics.joined([statistics_of[name] for name in corpus.names])
         table = scorer.table(corpus, statistics, runtime, seconds)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, GecjuryError) or len(todo) == len(corpus.names):
@@ -287,28 +287,8 @@ def _differences(record: ScoreFile, signature: Signature) -> str:
 
 def _row(statistics: Statistics, row: int) -> Statistics:
     items = None if statistics.items is None else statistics.items[row : row + 1]
-    return replace(statistics, values=statistics.values[row : row + 1], items=items)
-
-
-def _join(rows: Sequence[Statistics]) -> Statistics:
-    kept = [row.items for row in rows if row.items is not None]
-    items = np.concatenate(kept) if len(kept) == len(rows) else None
-    notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
-    values = np.concatenate([row.values for row in rows])
-    return Statistics(values, items, _merge([row.details for row in rows]), notes)
-
-
-def _merge(parts: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Merge details of rows that were scored at different times; join tables by system."""
-    merged: dict[str, object] = {}
-    for part in parts:
-        for key, value in part.items():
-            old = merged.get(key)
-            if isinstance(old, Mapping) and isinstance(value, Mapping):
-                merged[key] = {**old, **value}
-            else:
-                merged[key] = value
-    return merged
+    values = statistics.values[row : row + 1]
+    return replace(statistics, values=values, items=items, sentence_types=None)
 
 
 def write_table(

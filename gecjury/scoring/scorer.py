@@ -101,6 +101,7 @@ class Scorer(ABC):
     - `directed`: higher is meant to be better; other metrics only describe.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can change a score.
+    - `divides`: it scores systems with references of their own itself; see `counted`.
     """
 
     name: ClassVar[str]
@@ -111,6 +112,7 @@ class Scorer(ABC):
     directed: ClassVar[bool] = True
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
+    divides: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse values that are out of the bounds of an option.
@@ -204,8 +206,9 @@ class Scorer(ABC):
         # Packages raise `version` when scores change; the user's own code is identified by a
         # digest.
         code = code_digest(type(self))
-        count = len(corpus.references)
-        name = corpus.reference_name.split(" ")[-1] or "given"
+        own = bool(corpus.reference_systems)
+        count = 1 if own else len(corpus.references)
+        name = "own" if own else corpus.reference_name.split(" ")[-1] or "given"
         return Signature(
             self.name,
             self.family,
@@ -242,6 +245,11 @@ class Scorer(ABC):
         ):
             if need in self.needs and not there:
                 raise InputError(f"{self.name} {what}")
+        if "references" in self.needs and self.joint and corpus.reference_systems:
+            raise InputError(
+                f"{self.name} {got}, each with references of its own; expected references of all "
+                "systems (`references=FILE`)"
+            )
 
     def score_corpus(self, corpus: Corpus, runtime: Runtime | None = None) -> ScoreTable:
         """Score every system of a corpus.
@@ -252,12 +260,7 @@ class Scorer(ABC):
         runtime = runtime or Runtime()
         self.check(corpus)
         start = time.perf_counter()
-        if isinstance(self, CountsInParts) and _in_parts(self, corpus):
-            statistics = counted_in_parts(self, self.name, corpus, runtime)
-        elif is_own_code(type(self)):
-            statistics = _own_statistics(self, self.read(corpus.held()), runtime)
-        else:
-            statistics = self.statistics(self.read(corpus.held()), runtime)
+        statistics = self.counted(corpus, runtime)
         remarks = remarks_on(corpus, self.needs)
         if corpus.language.code != ENGLISH.code and "embedded" in self.loaded_models:
             remarks += (
@@ -267,6 +270,20 @@ class Scorer(ABC):
         if remarks:
             statistics = replace(statistics, notes=(*statistics.notes, *remarks))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)
+
+    def counted(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Return the statistics of a corpus as this metric reads it.
+
+        Systems with references of their own are counted one at a time.
+        """
+        if corpus.reference_systems and "references" in self.needs and not self.divides:
+            alone = map(corpus.alone, corpus.names)
+            return Statistics.joined([self.counted(one, runtime) for one in alone])
+        if isinstance(self, CountsInParts) and _in_parts(self, corpus):
+            return counted_in_parts(self, self.name, corpus, runtime)
+        if is_own_code(type(self)):
+            return _own_statistics(self, self.read(corpus.held()), runtime)
+        return self.statistics(self.read(corpus.held()), runtime)
 
     def table(
         self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float

@@ -39,6 +39,31 @@ class Statistics:
         default=None, repr=False, compare=False
     )
 
+    @classmethod
+    def joined(cls, rows: Sequence[Statistics]) -> Statistics:
+        """Return the statistics of systems that were scored one by one.
+
+        Details that are tables by system are joined; of others, those of the last system are kept.
+        """
+        items = [row.items for row in rows if row.items is not None]
+        details: dict[str, Any] = {}
+        for row in rows:
+            for key, value in row.details.items():
+                old = details.get(key)
+                if isinstance(old, Mapping) and isinstance(value, Mapping):
+                    value = {**old, **value}
+                details[key] = value
+        types = [row.sentence_types for row in rows]
+        return cls(
+            np.concatenate([row.values for row in rows]),
+            np.concatenate(items) if len(items) == len(rows) else None,
+            details,
+            tuple(dict.fromkeys(note for row in rows for note in row.notes)),
+            (lambda system, row: of_one(0, row) if (of_one := types[system]) else {})
+            if any(types)
+            else None,
+        )
+
 
 @dataclass(frozen=True)
 class StoredAudit:

@@ -88,7 +88,7 @@ class Gold:
 
     Attributes:
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
-            is not given); repeat for more.
+            is not given); repeat for more. Or a folder with SYSTEM.txt for each system's own.
         m2: gold edits in M2, and references if -r is not given.
         source_text: the text that grammar checkers read, if it is not the source: the same
             lines with other blanks.
@@ -111,7 +111,7 @@ class Outputs(Gold):
             checkers.
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
             is not given); repeat for more. NAME=REF adds it to a set that members of a sum can
-            name.
+            name. Or a folder with SYSTEM.txt for each system's own.
     """
 
     source: str = option(REQUIRED, "SOURCE")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +28,7 @@ from gecjury.judges.replies.forms import (
     SCORE,
     TEXT,
     VALIDITY,
-    ScoreForm,
+    AnswerForm,
     scores_form,
 )
 from gecjury.judges.replies.reply import IMPORTANCE, Failure, Verdict, read_reason
@@ -45,10 +45,12 @@ _PLACES: Mapping[Protocol, tuple[str, ...]] = {
     "post-edit": ("output",),
     "grades": ("correction",),
 }
-_FORMS: Mapping[Protocol, ScoreForm] = {
+_FORMS: Mapping[Protocol, AnswerForm[list[float]] | AnswerForm[str]] = {
     "pairwise": CHOICE,
     "pointwise": SCORE,
     "edit-verdict": VALIDITY,
+    "post-edit": TEXT,
+    "grades": GRADED,
 }
 # An edit as `gecjury.judges.showing.marked` shows it. No blank follows its first bracket or
 # precedes its last one, which distinguishes them from brackets in the text itself.
@@ -132,13 +134,7 @@ class StoredQuestion:
         )
 
 
-def _question(stored: StoredReply) -> StoredQuestion | None:
-    """Return the question of a reply, whose checksum is right; None if its parts are of none."""
-    try:
-        question = from_record(StoredQuestion, stored.parts)
-    except ValueError:
-        return None
-    return question if any(message.role == "user" for message in question.messages) else None
+_PARTS = "messages, sampling, repeat"  # of a stored question
 
 
 def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedItem]:
@@ -159,25 +155,21 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
     for line in stored_lines(path):
         if isinstance(line, StoreDamage) or line.record is None:
             continue
-        try:
-            if (question := _question(line.record)) is None:
-                raise ValueError("not a question of a judge; expected messages, sampling, repeat")
-            judged = wordings.judged(question)
-        except ValueError as error:
-            raise InputError(f"{path}, line {line.line}: {error}") from None
-        verdict = verdict_of(question, line.record.reply, judged)
-        if isinstance(verdict, Failure | str) or line.record.key in seen:
-            continue
-        seen.add(line.record.key)
-        yield JudgedItem(
-            **vars(judged),
-            scores=tuple(verdict),
-            prompt=line.identity.prompt,
-            model=line.identity.model,
-            repeat=question.repeat,
-            reason=read_reason(line.record.reply.text),
-            line=line.line,
-        )
+        stored = _reviewed(path, line.line, line.record, wordings)
+        if stored is None or stored.judged is None:
+            problem = stored.problem if stored else f"not a question of a judge; expected {_PARTS}"
+            raise InputError(f"{path}, line {line.line}: {problem}")
+        if stored.scores and line.record.key not in seen:
+            seen.add(line.record.key)
+            yield JudgedItem(
+                **vars(stored.judged),
+                scores=stored.scores,
+                prompt=line.identity.prompt,
+                model=line.identity.model,
+                repeat=stored.repeat,
+                reason=read_reason(stored.answer),
+                line=line.line,
+            )
 
 
 class Wordings:
@@ -211,7 +203,8 @@ class Wordings:
                 "the texts in its questions cannot be identified"
             )
         values = wording.unrender(question.message)
-        protocol = protocol_of(wording)
+        fits = wording.placeholders.issuperset
+        protocol = next((name for name, places in _PLACES.items() if fits(places)), None)
         if protocol is None or ("context" not in values and protocol != "post-edit"):
             raise ValueError(f"the wording {name} has no place for context and corrections")
         if protocol == "listwise":
@@ -240,14 +233,6 @@ def _own(prompt_id: str) -> str:
     return prompt_id.partition("+")[0]
 
 
-def protocol_of(wording: Prompt) -> Protocol | None:
-    """Return the protocol to which a prompt's places belong; None if they belong to none."""
-    for protocol, places in _PLACES.items():
-        if wording.placeholders.issuperset(places):
-            return protocol
-    return None
-
-
 def unmarked(text: str) -> str:
     """Return a correction without the marks of its edits: `a c d` for `a [b→c] d`.
 
@@ -260,19 +245,17 @@ def unmarked(text: str) -> str:
 
 def verdict_of(question: StoredQuestion, reply: Reply, judged: JudgedTexts) -> Verdict | str:
     """Return the verdict or the text in a reply; for grades, which are no scores, no text."""
-    if judged.protocol == "post-edit":
-        return read_reply(TEXT.read_plain, reply)
-    if judged.protocol == "grades":
-        weighed = f'"{IMPORTANCE}"' in question.message
-        grades = read_reply((GRADED_WEIGHED if weighed else GRADED).read_plain, reply)
-        return grades if isinstance(grades, Failure) else ""
     form = _FORMS.get(judged.protocol) or scores_form(len(judged.shown))
+    if form is GRADED and f'"{IMPORTANCE}"' in question.message:
+        form = GRADED_WEIGHED
     if any(part.startswith("reason.") for part in question.prompt.split("+")[1:]):
         form = form.with_reason()
+    read = form.reader(weighted=bool(question.sampling.get("logprobs")))
     try:
-        return read_reply(form.reader(weighted=bool(question.sampling.get("logprobs"))), reply)
+        said: Verdict | str = read_reply(read, reply)
     except OptionError:
         return Failure("malformed", "token probabilities were asked for, and there are none")
+    return "" if judged.protocol == "grades" and not isinstance(said, Failure) else said
 
 
 _WHOLE = 2_000_000  # characters of a reason; the page shows a part
@@ -342,14 +325,12 @@ def review_of(paths: Sequence[Path], most: int) -> Review:
             if isinstance(line, StoredLine) and line.record is None:
                 review.stores.append(line.identity)
                 continue
-            if (
-                isinstance(line, StoreDamage)
-                or line.record is None
-                or (question := _question(line.record)) is None
-            ):
+            reply = None
+            if isinstance(line, StoredLine) and line.record is not None:
+                reply = _reviewed(path, line.line, line.record, wordings)
+            if reply is None:
                 review.damaged.append(f"{path.name}, line {line.line}")
                 continue
-            reply = _reviewed(path.name, line.line, question, line.record.reply, wordings)
             review.count += 1
             review.failed += bool(reply.failure)
             review.unread += reply.judged is None
@@ -359,27 +340,32 @@ def review_of(paths: Sequence[Path], most: int) -> Review:
 
 
 def _reviewed(
-    file: str, line: int, question: StoredQuestion, reply: Reply, wordings: Wordings
-) -> ReviewedReply:
-    review = ReviewedReply(
-        file=file,
-        line=line,
-        repeat=question.repeat,
-        question=question.message,
-        answer=reply.text,
-        reason=read_reason(reply.text, _WHOLE),
-    )
+    path: Path, line: int, stored: StoredReply, wordings: Wordings
+) -> ReviewedReply | None:
+    """Return a reply with what it means; None if it answers no question of a judge."""
+    try:
+        question = from_record(StoredQuestion, stored.record["parts"])
+        message = question.message
+    except (StopIteration, ValueError):
+        return None
+    judged, problem = None, ""
     try:
         judged = wordings.judged(question)
+        said = verdict_of(question, stored.reply, judged)
     except ValueError as error:
         # The wording is the user's own and was not kept: only the whole message can be shown.
-        unread = read_reply(lambda _: "", reply)
-        failure = unread.kind if isinstance(unread, Failure) else ""
-        return replace(review, problem=str(error), failure=failure)
-    verdict = verdict_of(question, reply, judged)
-    if isinstance(verdict, Failure):
-        fault = ": ".join(filter(None, (verdict.kind, verdict.detail)))
-        return replace(review, judged=judged, failure=fault)
-    if isinstance(verdict, str):
-        return replace(review, judged=judged, written=verdict)
-    return replace(review, judged=judged, scores=tuple(verdict))
+        problem, said = str(error), read_reply(lambda _: "", stored.reply)
+    failure = (said.kind, said.detail if judged else "") if isinstance(said, Failure) else ()
+    return ReviewedReply(
+        file=path.name,
+        line=line,
+        repeat=question.repeat,
+        judged=judged,
+        problem=problem,
+        question=message,
+        answer=stored.reply.text,
+        reason=read_reason(stored.reply.text, _WHOLE),
+        scores=() if isinstance(said, Failure | str) else tuple(said),
+        written=said if isinstance(said, str) else "",
+        failure=": ".join(filter(None, failure)),
+    )

@@ -88,15 +88,9 @@ class StoreDamage:
 
 @dataclass(frozen=True)
 class StoredReply:
-    """A reply with the parts of its key.
-
-    Attributes:
-        parts: of the key, as read.
-        record: the line, as read.
-    """
+    """A reply with its line as read, which has the parts of its key."""
 
     key: str
-    parts: Mapping[str, object]
     reply: Reply
     record: Mapping[str, object]
 
@@ -270,7 +264,7 @@ def _identity(path: Path, number: int, record: Mapping[str, object]) -> Identity
     if version != STORE_FORMAT:
         if isinstance(version, str) and version.startswith(STORE_FORMAT.partition("/")[0]):
             where = (
-                f"{path}, line {number}: a store of version {_shown(version)}; expected "
+                f"{path}, line {number}: a store of version {version!a:.60}; expected "
                 f"{STORE_FORMAT}, so use the version of gecjury that wrote it, or a later one"
             )
         raise InputError(where)
@@ -281,15 +275,10 @@ def _identity(path: Path, number: int, record: Mapping[str, object]) -> Identity
     for name, value in identity.parts.items():
         if _CONTROLS.search(value):
             raise InputError(
-                f"{where}: {name} is {_shown(value)}; expected one line of text without control "
+                f"{where}: {name} is {value!a:.60}; expected one line of text without control "
                 "characters"
             )
     return identity
-
-
-def _shown(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _stored(
@@ -306,7 +295,7 @@ def _stored(
         stated, key = record["key"], key_of(parts)
         reply = Reply.from_json(from_record(dict[str, object], record["reply"], "reply"))
     except (KeyError, OverflowError, TypeError, ValueError) as error:
-        return f"not a judgment ({_shown(error)})"
+        return f"not a judgment ({error!a:.60})"
     wrong = [
         (name, mine[name], expected)
         for name, expected in identity.parts.items()
@@ -318,10 +307,10 @@ def _stored(
         name, value, expected = wrong[0]
         raise InputError(
             f"{path}, line {number}: a judgment of another model or prompt ({name} is "
-            f"{_shown(value)}; expected {_shown(expected)}); stores are never mixed: remove the "
+            f"{value!a:.60}; expected {expected!a:.60}); stores are never mixed: remove the "
             "line or move the file away"
         )
-    return StoredReply(key, parts, reply, record)
+    return StoredReply(key, reply, record)
 
 
 def _packed(record: Mapping[str, object]) -> bytes:
@@ -359,9 +348,6 @@ class Replies:
         for record in records:
             self.append_record(record)
 
-    def __len__(self) -> int:
-        return sum(map(len, self._replies.values()))
-
     def __iter__(self) -> Iterator[Reply]:
         """Return all replies, in the order of their keys' first reply."""
         return (reply for replies in self._replies.values() for reply in replies)
@@ -377,7 +363,7 @@ class Replies:
             OutputError: the reply could not be written whole; earlier replies are intact.
         """
         record = {"key": request.key, "parts": request.parts, "reply": reply.to_json()}
-        self.append_record(StoredReply(request.key, request.parts, reply, record))
+        self.append_record(StoredReply(request.key, reply, record))
 
     def append_record(self, stored: StoredReply) -> None:
         """Add a reply from another store of the same identity; see `append`."""

@@ -14,7 +14,6 @@ from gecjury.core.durable import write_text
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.textfiles import read_bytes
 from gecjury.judges.asking.store import (
-    Identity,
     Store,
     StoredLine,
     read_store,
@@ -26,19 +25,17 @@ from gecjury.judges.asking.store import (
 
 def list_stores(folder: Path) -> list[dict[str, object]]:
     """Return a record for every store of a cache folder: name, model, prompt, replies, bytes."""
-    rows = []
-    for path in sorted(folder.glob("*.jsonl")):
-        store = read_store(path)
-        rows.append(
-            {
-                "store": path.stem,
-                "model": store.identity.model,
-                "prompt": store.identity.prompt,
-                "replies": len(store.records),
-                "bytes": path.stat().st_size,
-            }
-        )
-    return rows
+    return [
+        {
+            "store": path.stem,
+            "model": store.identity.model,
+            "prompt": store.identity.prompt,
+            "replies": len(store.records),
+            "bytes": path.stat().st_size,
+        }
+        for path in sorted(folder.glob("*.jsonl"))
+        for store in [read_store(path)]
+    ]
 
 
 def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
@@ -72,7 +69,8 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
 def _named_stores(name: str, folder: Path) -> list[Path]:
     names = {}
     for path in sorted(folder.glob("*.jsonl")):
-        identity = _first_identity(path)
+        head = next(line for line in stored_lines(path) if isinstance(line, StoredLine))
+        identity = head.identity
         prompt = identity.prompt.partition(":")[0]
         names[path] = (path.stem, identity.model, prompt, prompt.partition(".")[0])
     if not names:
@@ -81,10 +79,6 @@ def _named_stores(name: str, folder: Path) -> list[Path]:
         return chosen
     accepted = sorted({alias for aliases in names.values() for alias in aliases})
     raise InputError(f"no file, folder or store {name!r} in {folder}: {nearest(name, accepted)}")
-
-
-def _first_identity(path: Path) -> Identity:
-    return next(line.identity for line in stored_lines(path) if isinstance(line, StoredLine))
 
 
 def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:

@@ -55,7 +55,7 @@ def read_completion(
         The reply. If its choices, message or probabilities have an unexpected shape, its finish
         reason is `MALFORMED` and it cannot be read; invalid counts of tokens are 0.
     """
-    read, written, thoughts, cached = _counts(_details(record, "usage"))
+    read, written, thoughts, cached = _counts(details(record, "usage"))
     cost = None if price is None else price.cost(read, written, cached)
     try:
         text, finish, top, hidden = _said(record, attempt)
@@ -104,8 +104,7 @@ def error_status(error: Mapping[str, object]) -> int:
 
 def error_message(error: Mapping[str, object]) -> str:
     """Return the message of an error, with that of the server behind a gateway."""
-    metadata = error.get("metadata")
-    behind = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    behind = details(error, "metadata").get("raw")
     said = str(error.get("message") or error.get("code") or "")
     return f"{said}: {behind}" if isinstance(behind, str) and behind else said
 
@@ -113,8 +112,8 @@ def error_message(error: Mapping[str, object]) -> str:
 def _counts(usage: Mapping[str, object]) -> tuple[int, int, int, int]:
     """Return how many tokens were read, written, spent on thoughts, and read from a cache."""
     read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    thoughts = _count(_details(usage, "completion_tokens_details").get("reasoning_tokens"))
-    cached = _count(_details(usage, "prompt_tokens_details").get("cached_tokens"))
+    thoughts = _count(details(usage, "completion_tokens_details").get("reasoning_tokens"))
+    cached = _count(details(usage, "prompt_tokens_details").get("cached_tokens"))
     cached = min(read, cached or _count(usage.get("prompt_cache_hit_tokens")))
     # Some servers (Gemini, xAI) count thoughts, which they bill, only in the total.
     total = _count(usage.get("total_tokens"))
@@ -123,9 +122,10 @@ def _counts(usage: Mapping[str, object]) -> tuple[int, int, int, int]:
     return read, written, thoughts, cached
 
 
-def _details(record: Mapping[str, object], name: str) -> Mapping[str, object]:
-    details = record.get(name)
-    return details if isinstance(details, Mapping) else {}
+def details(record: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return the object at a key; an empty one if there is none."""
+    value = record.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _said(

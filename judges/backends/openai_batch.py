@@ -19,7 +19,7 @@ from gecjury.core.errors import GecjuryError, IncompleteError, InputError, Optio
 from gecjury.core.textfiles import parse_json
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
-from gecjury.judges.backends.completion import error_in, error_message, read_completion
+from gecjury.judges.backends.completion import details, error_in, error_message, read_completion
 from gecjury.judges.backends.openai import ServerBackend, request_body
 from gecjury.judges.exchange import Attempt, Model, key_of
 
@@ -116,7 +116,8 @@ class BatchBackend(ServerBackend):
 
     def _line(self, attempt: Attempt) -> str:
         body = request_body(self.model, attempt, set())
-        body |= _mapping(body.pop("extra_body", None))
+        body |= details(body, "extra_body")
+        body.pop("extra_body", None)
         record = {
             "custom_id": attempt.name,
             "method": "POST",
@@ -147,7 +148,8 @@ class BatchBackend(ServerBackend):
                 listed.append(batch)
                 if len(listed) == _MOST_BATCHES:
                     break
-        return [b for b in listed if _mapping(getattr(b, "metadata", None)).get(_MARK) == mark]
+        marked = ((batch, getattr(batch, "metadata", None)) for batch in listed)
+        return [b for b, its in marked if isinstance(its, Mapping) and its.get(_MARK) == mark]
 
     async def _wait(self, client: AsyncOpenAI, mark: str) -> None:
         """Wait until none of our batches is running."""
@@ -201,7 +203,7 @@ class BatchBackend(ServerBackend):
         """Return the lines of a file, without requests that several lines answer differently."""
         said: dict[str, list[object]] = {}
         for line in lines:
-            body = _mapping(_mapping(line.get("response")).get("body"))
+            body = details(details(line, "response"), "body")
             said.setdefault(str(line.get("custom_id")), []).append(body.get("choices"))
         disputed = {name for name, choices in said.items() if any(c != choices[0] for c in choices)}
         if ours := sorted(disputed & self._asked):
@@ -213,10 +215,10 @@ class BatchBackend(ServerBackend):
     ) -> None:
         """Deliver one line, unless its request is answered already or the line is an error."""
         name = str(line.get("custom_id"))
-        response = _mapping(line.get("response"))
+        response = details(line, "response")
         if name not in waiting:
             return
-        body = _mapping(response.get("body"))
+        body = details(response, "body")
         error = error_in(line) or error_in(body)
         if error or response.get("status_code") != 200 or not body:
             self._refused = self._clean(error_message(error))[:120]
@@ -248,10 +250,6 @@ def _name(thing: object, attribute: str) -> str:
     """Return an attribute of a server's object if it is a string; else an empty string."""
     value = getattr(thing, attribute, None)
     return value if isinstance(value, str) else ""
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _parts(lines: Sequence[str]) -> Iterator[list[str]]:

@@ -272,15 +272,12 @@ def read_engine(path: str) -> tuple[tuple[str, float | str], ...]:
                 f"{path}: {name!r:.60} is not a setting that a file may give vLLM: "
                 f"{nearest(name, _SETTINGS)}"
             )
-        if not (isinstance(value, int | float) or _is_word(value)):
+        word = isinstance(value, str) and _WORD.fullmatch(value)
+        if not (word or isinstance(value, int | float)):
             raise OptionError(
                 f"{path}: {name} is {value!r:.60}; expected a number, a truth value or a word"
             )
     return tuple(sorted(table.items()))
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and _WORD.fullmatch(value) is not None
 
 
 def _reply(

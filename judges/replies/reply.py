@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import Literal, TypeVar
 
 from gecjury.core.errors import InputError
@@ -270,24 +271,17 @@ def read_scores(text: str, count: int, *, reasoned: bool = False) -> Verdict:
         return targets
     if extra := sorted(number for number in targets if not 1 <= number <= count):
         return Failure("extra-target", f"target {extra[0]} of {count}")
-    scores: list[float] = []
-    for number in range(1, count + 1):
-        if number not in targets:
-            return Failure("missing-target", f"target {number} of {count}")
-        score = _agreed(targets[number], f"target {number}")
-        if isinstance(score, Failure):
-            return score
-        scores.append(score)
-    return scores
+    present = takewhile(targets.__contains__, range(1, count + 1))
+    scores = _all_agreed({f"target {number}": targets[number] for number in present})
+    if isinstance(scores, Failure) or len(scores) == count:
+        return scores
+    return Failure("missing-target", f"target {len(scores) + 1} of {count}")
 
 
 def read_score(text: str, *, reasoned: bool = False) -> Verdict:
     """Read the one score of a reply such as `{"score": 4}`."""
     values = _find(text, lambda record: _values(record, "score"), reasoned)
-    if isinstance(values, Failure):
-        return values
-    score = _agreed(values, "score")
-    return score if isinstance(score, Failure) else [score]
+    return values if isinstance(values, Failure) else _all_agreed({"score": values})
 
 
 GRADES = ("meaning", "edit_level", "fluency")
@@ -318,18 +312,11 @@ def read_grades(text: str, *, matrix: bool = False, reasoned: bool = False) -> V
     hits = _find(text, wanted, reasoned)
     if isinstance(hits, Failure):
         return hits
-    numbers: list[float] = []
-    for key, values in zip(GRADES, hits, strict=False):
-        grade = _agreed(values, key, _HIGHEST_GRADE)
-        if isinstance(grade, Failure):
-            return grade
-        numbers.append(grade)
-    if matrix:
-        ratios = _ratios(hits[-1])
-        if isinstance(ratios, Failure):
-            return ratios
-        numbers += ratios
-    return numbers
+    grades = _all_agreed(dict(zip(GRADES, hits, strict=False)), _HIGHEST_GRADE)
+    if not matrix or isinstance(grades, Failure):
+        return grades
+    ratios = _ratios(hits[-1])
+    return ratios if isinstance(ratios, Failure) else [*grades, *ratios]
 
 
 def _ratios(values: Sequence[Value]) -> Verdict:
@@ -490,6 +477,17 @@ def _agreed(values: Sequence[Value], what: str, most: int = 5) -> float | Failur
         if number != numbers[0]:
             return Failure("conflict", f"{what} is given twice and differs")
     return numbers[0]
+
+
+def _all_agreed(named: Mapping[str, Sequence[Value]], most: int = 5) -> Verdict:
+    """Return the score at each key; see `_agreed`."""
+    scores: list[float] = []
+    for what, values in named.items():
+        score = _agreed(values, what, most)
+        if isinstance(score, Failure):
+            return score
+        scores.append(score)
+    return scores
 
 
 def _number(value: Value, most: int) -> float | Failure:

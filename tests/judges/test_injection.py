@@ -28,7 +28,7 @@ def test_an_attack_leaves_the_published_prompt_its_shape(attack: str) -> None:
     corpus = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version((attack,))})
     scorer = LLMS(context="neighbours")
     sets, _ = scorer.sets(corpus, scorer.groups_of(corpus), Runtime())
-    lines = render_listwise(scorer.wording(), sets[0]).split("\n")
+    lines = render_listwise(scorer.wording(), sets[0], range(2)).split("\n")
     assert [line for line in lines if line.startswith("#")] == HEADINGS
     start, end = lines.index("# targets"), lines.index("# output format")
     assert len(lines[start + 1 : end - 1]) == 2  # one line per target, whatever it contains

@@ -69,7 +69,7 @@ def stored(cache: Path) -> list[str]:
     prompts = []
     for path in (cache / "judgments").glob("*.jsonl"):
         if path.read_bytes().count(b"\n"):
-            prompts += [json.dumps(r.parts["messages"]) for r in read_store(path).records]
+            prompts += [json.dumps(r.record["parts"]["messages"]) for r in read_store(path).records]
     return prompts
 
 

@@ -82,7 +82,9 @@ def test_source_and_reference_are_shown_on_request(model: FakeModel, corpus: Cor
     model.score("post-edit:source=false,reference=true", with_reference)
     assert all("She is at school ." in prompt for prompt in model.prompts)
     assert not any("She go to school ." in prompt for prompt in model.prompts)
-    with pytest.raises(InputError, match=r"reference=true needs references: give one with -r"):
+    with pytest.raises(
+        InputError, match=r"reference=true needs references of all outputs: give one with -r"
+    ):
         model.score("post-edit:reference=true", corpus)
 
 
@@ -263,7 +265,7 @@ def test_other_files_are_refused(folder: Path, corpus: Corpus, tmp_path: Path) -
     assert load("post-edit", file=str(folder)).signature(corpus).key != before.key
     refused(r"b.txt has 1 line", file=str(folder))
     (folder / "b.txt").unlink()
-    refused(r"no post-edits of b; expected a file b.txt beside a and c", file=str(folder))
+    refused(r"no file of b; expected b.txt beside a and c", file=str(folder))
     refused(r"no such folder; expected one with a file SYSTEM.txt", file=str(tmp_path / "x"))
     refused(r"post-edit: file=: no such folder", file="")
     with pytest.raises(OptionError, match="file= and model= cannot be combined"):

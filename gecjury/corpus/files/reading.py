@@ -13,16 +13,24 @@ Example:
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gecjury.core.errors import InputError
-from gecjury.core.textfiles import FileLines, JsonValue, parse_json, read_lines, shown_path
+from gecjury.core.textfiles import (
+    FileLines,
+    JsonValue,
+    file_name,
+    parse_json,
+    read_lines,
+    shown_path,
+)
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.aligned import ESSAY, aligned, row_ids
@@ -171,6 +179,68 @@ def align_reference(
     ]
 
 
+def read_own_references(
+    folder: str | Path,
+    systems: Collection[str],
+    source: Version,
+    where: str,
+    read: _LineReader = read_lines,
+) -> dict[str, tuple[str, Version]]:
+    """Return the file and the reference of each system, from a folder with `SYSTEM.txt` for each.
+
+    Lines without a reference are among `Version.borrowed`.
+
+    Args:
+        folder: the folder; files of other systems are left alone, which a note says.
+        systems: the systems' names.
+        source: the texts that were corrected.
+        where: their file, for messages.
+        read: reads the lines of a file.
+
+    Raises:
+        InputError: a file is missing, or is not one reference of every source; names it.
+    """
+    files: dict[str, Path] = {}
+    for path in sorted(Path(folder).iterdir()):
+        name = system_name(path)
+        if path.is_file() and not name.startswith("."):
+            if name in files:
+                raise InputError(
+                    f"{shown_path(folder)}: {files[name].name} and {path.name} are both of {name}; "
+                    "expected one file for each system"
+                )
+            files[name] = path
+    references: dict[str, tuple[str, Version]] = {}
+    for name in systems:
+        stem = own_file(name)
+        if stem not in files:
+            there = f" beside {listed(sorted(files)[:5])}" if files else ", and the folder is empty"
+            raise InputError(f"{shown_path(folder)}: no file of {name}; expected {stem}.txt{there}")
+        path = files[stem]
+        file = shown_path(path)
+        versions, _ = _read_reference(path, read, overlaps="keep")
+        if len(versions) > 1:
+            raise InputError(
+                f"{file}: {len(versions)} references of a text; expected one in a file of one "
+                "system"
+            )
+        (version,) = align_reference(source, where, file, versions)
+        if len(version.lines) != len(source.lines):
+            raise wrong_count(file, version.lines, where, source.lines, files=True)
+        if not references and (others := sorted({*files} - {*map(own_file, systems)})):
+            version = version.with_note(
+                f"beside it, files of no output here are left out: {listed(others)}"
+            )
+        references[name] = file, version
+    return references
+
+
+def own_file(system: str) -> str:
+    """Return the name of the file of a system's own references, without `.txt`."""
+    # Outputs of the same name in two folders are called by their paths.
+    return system if Path(system).name == system else file_name(system, ending="")
+
+
 def read_gold(path: str | Path) -> tuple[M2Sentence, ...]:
     """Read gold edits, which must be M2.
 
@@ -213,7 +283,8 @@ def read_corpus(
             essays are matched by id, so their order need not be that of the other files.
         hypotheses: one file per system, which is named after its file unless names are given.
         references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
-            references of that name; see `Corpus.with_references`.
+            references of that name; see `Corpus.with_references`. Instead of files, a folder with
+            `SYSTEM.txt` for every system: a reference of each system's own.
         gold: M2 file with the annotators' edits. If it is not given, M2 files among the
             references are also the gold edits (except those of a named set); if there are no
             references, it gives those.
@@ -257,7 +328,22 @@ def read_corpus(
             systems[name] = aligned(
                 source_read, where, shown_path(path), _hypothesis(path, content)
             )
-    sets, gold_files = _read_references(references, source_read, where, read)
+    # Unlike `Path.is_dir`, this is False for a name that is too long.
+    folders = [one for one in references if os.path.isdir(_name_of(one)[1])]  # noqa: PTH112
+    files = [one for one in references if one not in folders]
+    sets, gold_files = _read_references(files, source_read, where, read)
+    own: dict[str, tuple[str, Version]] = {}
+    for folder in folders:
+        if len(folders) > 1 or "" in sets or _name_of(folder)[0]:
+            raise InputError(
+                f"{folder}: a folder has one reference for each system; expected it alone and "
+                "without a name, or files"
+            )
+        own = read_own_references(folder, outputs, source_read, where, read)
+        for file, version in own.values():
+            filled_references([file], [version], where)  # refuses lines without a reference
+    if own:
+        sets[""] = [*own.values()]
     for name, of_set in sets.items():
         labels |= {f"{name} reference {n}".lstrip(): file for n, (file, _) in enumerate(of_set)}
     lists = [version for _, version in sets.pop("", ())]
@@ -287,6 +373,7 @@ def read_corpus(
         reference_name=f"{len(lists)} given" if lists else "",
         reference_sets={n: partial(list, [v for _, v in of_set]) for n, of_set in sets.items()},
         source_text=text,
+        reference_systems=tuple(own),
     )
     if split:
         from gecjury.corpus.sentences import split_corpus
@@ -322,15 +409,14 @@ def _read_references(
     Named sets are kept separate: a metric uses one only if that set is requested.
 
     Args:
-        references: as in `read_corpus`.
+        references: as in `read_corpus`, without folders.
         source: the texts that were corrected.
         where: their file, for messages.
         read: reads the lines of a file.
     """
     sets: dict[str, list[tuple[str, Version]]] = {}
     gold_files = []
-    for argument in references:
-        name, path = _name_of(argument)
+    for name, path in map(_name_of, references):
         file = shown_path(path)
         versions, edited = _read_reference(path, read, overlaps="keep")
         if edited and not name:

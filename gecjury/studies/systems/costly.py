@@ -126,7 +126,7 @@ def judged(system: str, line: int, scorer: Scorer, work: Work) -> list[tuple[str
         scorer: the metric whose edits are shown.
     """
     corpus, row = work.corpus, work.corpus.row(line)
-    part = one_line(corpus.with_systems([system]), row)
+    part = one_line(corpus.alone(system), row)
     source = corpus.sources[row].split()
     if isinstance(scorer, Explains):
         read = edits_as_read(scorer, part, work.runtime)
