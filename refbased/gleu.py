@@ -21,7 +21,10 @@ from gecjury.stats.counts import ratio
 
 # Choices of references kept at once (draws × sentences), so that memory does not grow with both.
 _CELLS = 10_000_000
-_CACHED = 500_000  # choices multiplied at once, so that they stay in the processor's cache
+_CACHED = 200_000  # choices multiplied at once, so that they stay in the processor's cache
+# Products up to this many multiplications are computed by OpenBLAS in this thread: to wake others
+# takes longer than all of the products.
+_ALONE = 1 << 18
 
 # Scores of resampled corpora are averaged over so many choices that all sentences together get
 # `_CHOSEN` references, but over no more than `_MOST_CHOICES`; each reference is used at least once.
@@ -146,7 +149,9 @@ class GLEU(Scorer, CountsInParts):
                 dtype = np.float32 if exact else np.float64
                 for some in blocks(len(part), self.draws, _CACHED):
                     picked = (chosen[:, some] == reference).astype(dtype)
-                    sums += picked @ change[some].astype(dtype)
+                    added = change[some].astype(dtype)
+                    for few in blocks(self.draws, added.size, _ALONE):
+                        sums[few] += picked[few] @ added
         scores = self._corpus(sums.reshape(self.draws, systems, width))
         # Summed system by system, so that a score is the same to the last bit whatever systems
         # are scored with it.

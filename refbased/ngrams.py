@@ -11,15 +11,14 @@ reference and hypothesis (Koyama et al. 2024, table 1):
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count
+from itertools import chain
 from typing import Literal
 
 import numpy as np
 
-from gecjury.core.arrays import Int32Array, IntArray
+from gecjury.core.arrays import Int32Array, IntArray, UInt64Array
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 
@@ -34,6 +33,12 @@ _WORD = 5  # estimated characters per word
 _KEPT = 31 << 20  # bytes of the largest block that glibc learns from; it ignores 32 MB or more
 # Up to this many possible codes are looked up in a table (64 MB); more are sorted.
 _CELLS = 1 << 24
+# Bits set in the bytes after the end of a word within a group of eight, by the number of its bytes
+# in the group: UTF-8 has no byte of ones only, so words that contain zero bytes stay distinct, too.
+_PADDING = np.array([2**64 - 2 ** (8 * size) for size in range(9)], np.uint64)
+_NUMBERED = 0xFEFEFEFEFEFEFEFE  # not UTF-8 either: second key of a word whose first is a number
+# Odd factors of random bits, which spread keys over the table.
+_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)
 
 
 @dataclass(frozen=True)
@@ -187,19 +192,41 @@ def _chunks(
         start = stop
 
 
-def _tokens(texts: Sequence[str], unit: str) -> tuple[IntArray, int, IntArray]:
-    """Return a number of each token, the number of distinct ones, and each text's token count."""
+def _tokens(texts: Sequence[str], unit: str) -> tuple[UInt64Array, IntArray]:
+    """Return keys of all tokens, keys × tokens, and the number of tokens of each text."""
     if unit == "word":
-        words = [text.split() for text in texts]
-        lengths = np.fromiter(map(len, words), np.int64, len(words))
-        numbers: defaultdict[str, int] = defaultdict(count().__next__)
-        each = map(numbers.__getitem__, chain.from_iterable(words))
-        return np.fromiter(each, np.int64, int(lengths.sum())), len(numbers), lengths
+        return _words([t if t.isascii() else " ".join(t.split()) for t in texts])
     if unit == "char":
         texts = [text.strip() for text in texts]
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4")
-    distinct, ids = np.unique(codes, return_inverse=True)
-    return ids, len(distinct), np.fromiter(map(len, texts), np.int64, len(texts))
+    return codes[None].astype(np.uint64), np.fromiter(map(len, texts), np.int64, len(texts))
+
+
+def _words(texts: Sequence[str]) -> tuple[UInt64Array, IntArray]:
+    """Return `_tokens` of texts whose white space is ASCII.
+
+    The keys of a word are its bytes, eight at a time, which takes no string for each word. The few
+    words of more than 16 bytes are numbered one by one.
+    """
+    data = ("\n" + "\n".join(texts) + " " * 16).encode("utf-8", "surrogatepass")
+    letters = np.frombuffer(data, np.uint8)
+    line_ends = np.flatnonzero(letters == 10)
+    if len(line_ends) > len(texts):
+        return _words([" ".join(text.split()) for text in texts])
+    # 9 to 13 and 28 to 32: smaller codes wrap around to larger ones.
+    white = (letters - np.uint8(9) < 5) | (letters - np.uint8(28) < 5)
+    edges = np.flatnonzero(white[1:] != white[:-1]) + 1
+    starts, sizes = edges[::2], edges[1::2] - edges[::2]
+    eights = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))  # from each byte on
+    keys = np.full((2, len(starts)), _PADDING[0])
+    keys[0] = eights[starts] | _PADDING.take(sizes, mode="clip")
+    longer = np.flatnonzero(sizes > 8)
+    keys[1, longer] = eights[starts[longer] + 8] | _PADDING.take(sizes[longer] - 8, mode="clip")
+    numbers: dict[bytes, int] = {}
+    for word in longer[sizes[longer] > 16].tolist():
+        text = data[starts[word] : starts[word] + sizes[word]]
+        keys[:, word] = numbers.setdefault(text, len(numbers)), _NUMBERED
+    return keys, np.diff(starts.searchsorted(line_ends), append=len(starts))
 
 
 def _count_chunk(
@@ -211,7 +238,7 @@ def _count_chunk(
     and exact for any order, and those of one sentence stay together.
     """
     per_row, texts = chunk.per_row, chunk.texts
-    tokens, vocabulary, lengths = _tokens(texts, unit)
+    keys, lengths = _tokens(texts, unit)
     count, width = len(per_row), int(per_row.max())
     first_text = np.cumsum(per_row) - per_row
     # A text's number of n-grams follows from its length.
@@ -221,12 +248,14 @@ def _count_chunk(
     row = np.repeat(row_of_text, lengths)
     slot = np.repeat(np.arange(len(lengths)) - first_text[row_of_text], lengths)
     ends = np.cumsum(lengths)
-    row_starts = (ends - lengths)[first_text]
+    row_starts = np.append((ends - lengths)[first_text], ends[-1])
+    # No count exceeds the length of a text: the smallest numbers that hold it are the fastest.
+    small = np.min_scalar_type(int(lengths.max()))
     # Tokens that begin no n-gram of the order, since their text ends before. Removing them from all
     # arrays would cost more than counting them for a text that does not exist (slot `width`). They
     # get the number of an n-gram of their own sentence, so that its numbers stay together.
     late = np.empty(0, dtype=np.int64)
-    grams, firsts = table.numbered(row * vocabulary + tokens, count * vocabulary)
+    grams, firsts = table.numbered_keys(np.vstack([keys, row.view(np.uint64)]))
     filled = np.flatnonzero(np.add.reduceat(lengths, first_text))
     chosen, column = chunk.slots[:, filled], np.arange(len(filled))
     kinds = last = distinct_of = np.empty(0, dtype=np.int64)
@@ -245,14 +274,14 @@ def _count_chunk(
             grams, firsts = table.numbered(code, int(code_ends[-1]))
         # Where the distinct n-grams of each sentence begin, and how many there are.
         distinct = len(firsts)
-        begin_of = np.searchsorted(firsts, row_starts)
-        distinct_of = np.diff(begin_of, append=distinct)
+        begin_of = firsts.searchsorted(row_starts)
+        distinct_of = begin_of[1:] - begin_of[:-1]
         if n == 0:
             kinds, last = distinct_of, grams - begin_of.take(row)
         counts = np.bincount(slot * distinct + grams, minlength=(width + 1) * distinct)
-        by_text = counts[: width * distinct].reshape(width, distinct).astype(np.int32)
+        by_text = counts[: width * distinct].reshape(width, distinct).astype(small)
         sr, sh, *by_pair = (
-            np.add.reduceat(least, begin_of[filled], axis=-1, dtype=np.int32)
+            np.add.reduceat(least, begin_of[filled], axis=-1, dtype=small)
             for least in _minima(by_text, refs, absent=result.sh_not_r is not None)
         )
         places = chunk.start + filled
@@ -313,12 +342,34 @@ class _CodeTable:
         if size > max(_CELLS, len(codes)):
             _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
             return numbers, firsts
+        return _ranked(self._one_of_each(codes, np.arange(len(codes)), size))
+
+    def numbered_keys(self, keys: UInt64Array) -> tuple[IntArray, IntArray]:
+        """Number elements by their keys, keys × elements, as `numbered` does codes."""
+        rest = np.arange(keys.shape[1])
+        places, some = np.empty_like(rest), keys
+        bits = min(max(18, len(rest).bit_length() + 2), 24)
+        # The elements of a cell that are unlike the one that is found there are tried again.
+        while len(rest):
+            mixed = np.bitwise_xor.reduce(some * _FACTORS[: len(some), None])
+            codes = (mixed * _FACTORS[0] >> np.uint64(64 - bits)).view(np.int64)
+            places[rest] = found = self._one_of_each(codes, rest, 1 << bits)
+            rest = rest[(keys.take(found, axis=1) != some).any(axis=0)]
+            some = keys.take(rest, axis=1)
+        return _ranked(places)
+
+    def _one_of_each(self, codes: IntArray, places: IntArray, size: int) -> IntArray:
+        """Return for each code the place of one that equals it, the same place for all of them."""
         if size > len(self.cells):
             self.cells = np.empty(size, np.int32)
         # The table keeps one of several equal codes; cells that were not written are never read.
-        self.cells[codes] = np.arange(len(codes), dtype=np.int32)
-        places = self.cells.take(codes).astype(np.int64)
-        firsts = np.flatnonzero(places == np.arange(len(places)))
-        ranks = np.empty(len(places), np.int64)
-        ranks[firsts] = np.arange(len(firsts))
-        return ranks.take(places), firsts
+        self.cells[codes] = places
+        return self.cells.take(codes).astype(np.int64)
+
+
+def _ranked(places: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the rank of each place among the distinct ones, and the distinct ones, ascending."""
+    firsts = np.flatnonzero(places == np.arange(len(places)))
+    ranks = np.empty(len(places), np.int64)
+    ranks[firsts] = np.arange(len(firsts))
+    return ranks.take(places), firsts

@@ -12,6 +12,7 @@ FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
+UInt64Array = NDArray[np.uint64]
 NumberArray = NDArray[np.bool_ | np.integer | np.floating]
 """Where verdicts, counts and scores are treated alike."""
 

@@ -15,6 +15,7 @@ Example:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 # The class of each sign, which notes name, by the sign that its forms are read as. A long dash
 # between words is `--`, which tokenisers separate from them; a hyphen they do not.
@@ -48,6 +49,19 @@ def has_forms(text: str) -> bool:
     if text.isascii():  # as most texts are: several times as fast as the expression
         return "''" in text or "--" in text or "`" in text
     return _SPECIAL.search(text) is not None
+
+
+def special_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that reading signs or composing letters may change: few of most texts."""
+    return (
+        line
+        for line in lines
+        # `has_forms` of plain letters, where single signs, which are found faster, come first.
+        if not line.isascii()
+        or ("'" in line and "''" in line)
+        or ("-" in line and "--" in line)
+        or "`" in line
+    )
 
 
 def as_text(line: str, *, wide: bool = False) -> str:

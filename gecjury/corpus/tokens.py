@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import metadata
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ from gecjury.corpus.languages.detection import detected_language
 from gecjury.corpus.languages.english import english_tokens
 from gecjury.corpus.languages.language import RAW_TOKENS, Language, language_of
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
-from gecjury.corpus.signs import has_forms, other_forms
+from gecjury.corpus.signs import has_forms, other_forms, special_lines
 
 if TYPE_CHECKING:
     from spacy.language import Language as SpacyPipeline
@@ -159,7 +160,10 @@ def tokenised(
         read = partial(_cut_line, tokeniser(name), plain, language, where, own)
     if isinstance(lines, FileLines):
         return lines.changed_by(read)
-    text_of: dict[str, str] = {}
+    if name == "space":
+        text_of = {line: read(line) for line in special_lines(lines)}
+        return tuple(map(text_of.get, lines, lines))
+    text_of = {}
     for number, line in enumerate(lines, 1):
         if line not in text_of:
             try:
@@ -224,18 +228,15 @@ _HYPHENATED = re.compile(r"\w+(?:-\w+)+")
 
 def is_raw(line: str) -> bool:
     """Return True if punctuation is attached to words, and stands alone nowhere in the line."""
-    return not _has_apart(line) and _ATTACHED.search(line) is not None
-
-
-def _has_apart(line: str) -> bool:
-    # Most lines of tokens end with such a mark, and are not split.
-    return line.endswith(_ENDS) or not _APART.isdisjoint(line.split())
+    return _APART.isdisjoint(line.split()) and _ATTACHED.search(line) is not None
 
 
 def raw_share(lines: Sequence[str]) -> float:
     """Return the share of raw lines among the first lines that show whether they are raw."""
     first = lines[:SHOWING]
-    others = [line for line in first if not _has_apart(line)]
+    # Most lines of tokens end with such a mark, and are not split.
+    others = [line for line in first if not line.endswith(_ENDS)]
+    others = [line for line in others if _APART.isdisjoint(line.split())]
     raw = sum(_ATTACHED.search(line) is not None for line in others)
     return raw / max(raw + len(first) - len(others), 1)
 
@@ -275,7 +276,9 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         InputError: a tokeniser that changes the text.
         MissingExtraError: the tokeniser is not installed.
     """
-    language = settled(corpus, language)
+    texts = _written(corpus)
+    special = None if corpus.on_disk else [*special_lines(set().union(*texts.values()))]
+    language = settled(corpus, language, special)
     written = corpus.sources if corpus.source_text is None else corpus.source_text
     versions = corpus.versions().values()
     if language.plain and written is corpus.sources and all(v.text is None for v in versions):
@@ -284,11 +287,16 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     has_edits = _edited(corpus)
     own = _own_tokens(written, corpus.sources, language) if has_edits else {}
 
+    plain = set[str]()  # texts in which nothing is to be changed
+    if name == "space" and special is not None:
+        changed = {line for line in special if language.token_text(line) != line}
+        plain = {role for role, lines in texts.items() if changed.isdisjoint(lines)}
+
     def read(old: Version, role: str) -> Version:
         if old.edits is not None:
             return _read_edits(old, corpus.sources, language)
         lines = old.lines if old.text is None else old.text
-        cut = tokenised(lines, language, corpus.label(role), own)
+        cut = lines if role in plain else tokenised(lines, language, corpus.label(role), own)
         return replace(old, lines=cut, text=None if cut == lines else lines)
 
     systems = {n: read(output, f"system {n}") for n, output in corpus.systems.items()}
@@ -297,13 +305,14 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     if has_edits:
         sources = tuple(map(language.token_text, corpus.sources))
     else:
-        sources = tokenised(written, language, corpus.label("source"))
+        in_plain = "source" in plain
+        sources = written if in_plain else tokenised(written, language, corpus.label("source"))
 
     def group(old: Group) -> Group:
         return replace(old, texts=tuple(tokenised(old.texts, language, f"group {old.id}", own)))
 
     def later(read_set: Callable[[], Sequence[Version]], name: str) -> Sequence[Version]:
-        return tuple(read(old, name) for old in read_set())
+        return tuple(read(old, f"{name} references") for old in read_set())
 
     made = replace(
         corpus,
@@ -316,8 +325,10 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         reference_sets={n: partial(later, s, n) for n, s in corpus.reference_sets.items()},
         language=language,
     )
-    texts = [*_written(corpus).values()]
-    notes = [signs_note(texts[1:], written)] if language.folds_signs else []
+    if "source" in plain:  # as are the signs of the other plain texts
+        texts = {role: lines for role, lines in texts.items() if role not in plain}
+    texts.pop("source", None)
+    notes = [signs_note(texts.values(), written)] if language.folds_signs else []
     if language.tokens.startswith("auto:"):
         raw = _raw_texts(corpus)
         rules = f"`{name}`{' and the tokens of the M2 file' if has_edits else ''}"
@@ -381,10 +392,13 @@ def _raw_texts(corpus: Corpus) -> list[str]:
     return [corpus.label(role) for role, lines in texts if role not in edited and looks_raw(lines)]
 
 
-def settled(corpus: Corpus, language: Language) -> Language:
+def settled(corpus: Corpus, language: Language, special: Iterable[str] | None = None) -> Language:
     """Return a language with what `auto` means for the texts of a corpus, all together.
 
     Texts that need no change are then read as they are, which signatures show.
+
+    Args:
+        special: the texts' `special_lines`, if they have been looked for.
 
     Raises:
         OptionError: the source has too little text to tell its language.
@@ -406,8 +420,9 @@ def settled(corpus: Corpus, language: Language) -> Language:
         name = f"auto:{_raw_tokens(language, [*texts.values(), *cut])}" if raw else "space"
         language = replace(language, tokens=name)
     if language.fold == "auto":
-        marked = any(any(map(_needs_folding, lines)) for lines in texts.values())
-        fold = "quotes" if marked else language_of(language.code).fold
+        if special is None:
+            special = chain.from_iterable(map(special_lines, texts.values()))
+        fold = "quotes" if any(map(_needs_folding, special)) else language_of(language.code).fold
         language = replace(language, fold=fold)
     return language
 

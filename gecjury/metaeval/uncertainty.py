@@ -188,6 +188,7 @@ class Draws:
             compared,
             opponents=self.study.opponents,
             seed=how.seed,
+            runtime=self.study.runtime,
         )
         names = self.study.benchmark.corpus.names
         scores = np.full((*drawn.shape[:2], len(names)), np.nan)

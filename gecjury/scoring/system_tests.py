@@ -7,6 +7,7 @@ Everything is computed from the statistics of one scoring; nothing is scored aga
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,8 @@ from itertools import combinations
 import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.kept import kept_rows
+from gecjury.core.runtime import Runtime
 from gecjury.scoring.abilities import ChoosesReferences
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
@@ -36,6 +39,8 @@ from gecjury.stats.resampling import Resampling
 _TOGETHER = 15  # groups of systems whose statistics are in memory at once
 _ALONE = 32  # corpora without one sentence that are scored at once
 _WEIGHTS = 20_000_000  # weights of sentences in outputs that are in memory at once (160 MB)
+_SKILLS = 1  # to be raised when `rate_resampled` computes other skills
+_NO_CACHE = Runtime(use_cache=False)
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ def resampled_system_scores(
     *,
     opponents: int | None = None,
     seed: int = 0,
+    runtime: Runtime = _NO_CACHE,
 ) -> FloatArray:
     """Return system scores of every metric on every resampled corpus; nothing is scored again.
 
@@ -75,6 +81,7 @@ def resampled_system_scores(
         systems: the S systems that are compared; all by default.
         opponents: as for `gecjury.stats.ranking.aggregate_scores`.
         seed: seed of the opponents.
+        runtime: the cache of TrueSkill's skills.
 
     Returns:
         M × B × S.
@@ -86,7 +93,7 @@ def resampled_system_scores(
         tables = [entry.table.sentences[systems] for entry in entries]
         size, lines = tables[0].shape
         rounds = None if opponents is None else meetings(size, lines, opponents, seed)
-        return _skills(tables, counts, rounds)
+        return _skills(tables, counts, rounds, runtime)
     scores = []
     for entry in entries:
         sentences = entry.table.sentences[systems]
@@ -104,6 +111,7 @@ def _skills(
     tables: Sequence[FloatArray],
     counts: FloatArray,
     rounds: IntArray | None,
+    runtime: Runtime,
 ) -> FloatArray:
     """Return TrueSkill of every draw; if a metric never prefers a system, no skill moves."""
     from gecjury.stats.trueskill import Game, rate_resampled, score_waves
@@ -121,15 +129,23 @@ def _skills(
                 moved.append(number)
             else:
                 opposite[number] = one
-    if moved:
-        skills[moved] = rate_resampled(
-            score_waves([tables[number] for number in moved], rounds),
+    drawn = hashlib.sha256(counts.tobytes() + (b"" if rounds is None else rounds.tobytes()))
+    about = f"{_SKILLS} {np.__version__} {game} {skills.shape[1:]} {drawn.hexdigest()}".encode()
+    keys = [hashlib.sha256(about + tables[number].tobytes()).digest()[:16] for number in moved]
+
+    def play(places: list[int]) -> FloatArray:
+        played = rate_resampled(
+            score_waves([tables[moved[place]] for place in places], rounds),
             counts,
             len(tables[0]),
             game,
-            metrics=len(moved),
+            metrics=len(places),
             workers=os.cpu_count() or 1,
         )
+        return played.reshape(len(places), -1)
+
+    rows = kept_rows(keys, skills[0].size, None, play, runtime)
+    skills[moved] = rows.reshape(len(moved), *skills.shape[1:])
     for number, one in opposite.items():
         skills[number] = 2 * game.mu - skills[one]
     return skills

@@ -8,12 +8,12 @@ from functools import lru_cache
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
+from gecjury.core.kept import input_key, kept_rows
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.batching import in_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.foreign import Network, Tensor, Tokenizer
-from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import read_config, read_network, read_tokenizer, refuse_missing
 from gecjury.models.precision import DType, check_dtype, placed
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import GecjuryError, InputError, OutputError
+from gecjury.core.kept import input_key, kept_rows
 from gecjury.core.runtime import Runtime
 from gecjury.models.batching import in_batches
 from gecjury.models.checkpoints import resolve
 from gecjury.models.foreign import Network, Tensor, Tokenizer
-from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import (
     NetworkKind,
     cut_length,

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from gecjury.core.arrays import IntArray, draw_weights
+import gecjury.scoring.system_tests
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.scoring.system_tests import (
+    RankedMetric,
     aggregated,
     compare_systems,
     mixed_scores,
+    resampled_system_scores,
     score_intervals,
 )
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
+from gecjury.stats.trueskill import rate_resampled
 
 
 @dataclass(frozen=True)
@@ -114,3 +119,25 @@ def test_a_single_system_has_one_rank_and_one_cluster() -> None:
     tests = compare_systems(Ratio(), table(np.ones((1, 5, 2))), "corpus", how(10), 0)
     assert tests.ranks == ((1, 1),)
     assert tests.clusters == (1,)
+
+
+def test_skills_of_resampled_corpora_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [RankedMetric(table(np.random.default_rng(n).random((3, 8, 2)))) for n in range(3)]
+    draws = np.sort(np.random.default_rng(9).integers(8, size=(5, 8)), axis=1)
+    played: list[int] = []
+
+    def counted(*arguments: object, metrics: int, **more: object) -> FloatArray:
+        played.append(metrics)
+        return rate_resampled(*arguments, metrics=metrics, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(gecjury.scoring.system_tests, "rate_resampled", counted)
+    kept = Runtime(cache=tmp_path)
+    first = resampled_system_scores("trueskill", tables[:2], draws, runtime=kept)
+    whole = resampled_system_scores("trueskill", tables, draws, runtime=kept)
+    other = resampled_system_scores("trueskill", tables[:1], draws[::-1], runtime=kept)
+    assert played == [2, 1, 1]
+    assert (whole[:2] == first).all()
+    assert (resampled_system_scores("trueskill", tables, draws) == whole).all()
+    assert (other == first[:1, ::-1]).all()

@@ -1,4 +1,4 @@
-"""Outputs of networks, cached on disk between runs."""
+"""Rows of numbers that take long to compute, cached on disk between runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def input_key(identity: str, *pieces: Sequence[int]) -> bytes:
 def kept_rows(
     keys: Sequence[bytes],
     columns: int,
-    digits: int,
+    digits: int | None,
     compute: Callable[[list[int]], FloatArray],
     runtime: Runtime,
     *,
@@ -40,7 +40,8 @@ def kept_rows(
     Args:
         keys: N keys, repeated or not; see `input_key`.
         columns: length of a row.
-        digits: digits that outputs are rounded to, few enough for 32-bit floats to represent.
+        digits: digits that outputs are rounded to, few enough for 32-bit floats to represent; None
+            if they are 32-bit floats.
         compute: returns the rounded rows for some positions in `keys`.
         runtime: the cache.
         keep: True to use the cache if the run has one.
@@ -55,7 +56,9 @@ def kept_rows(
     if keep and runtime.use_cache and keys:
         cache = VectorCache(runtime.cache_folder("vectors") / "vectors.sqlite")
     stored = {} if cache is None else cache.read(list(place_of), columns)
-    rows = {key: row.astype(np.float64).round(digits) for key, row in stored.items()}
+    rows = {key: row.astype(np.float64) for key, row in stored.items()}
+    if digits is not None:
+        rows = {key: row.round(digits) for key, row in rows.items()}
     todo = [key for key in place_of if key not in rows]
     if todo:
         fresh = compute([place_of[key] for key in todo])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from gecjury.core.kept import input_key, kept_rows
 from gecjury.core.runtime import Runtime
-from gecjury.models.kept import input_key, kept_rows
 
 
 def test_each_key_is_computed_once_in_all_runs(tmp_path: Path) -> None:
