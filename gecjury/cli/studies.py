@@ -10,13 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.options import (
-    add_options,
-    arguments_of,
-    refuse_useless,
-    runtime_from,
-    settings_of,
-)
+from gecjury.cli.options import add_options, arguments_of, refuse_useless, runtime_from, settings_of
 from gecjury.cli.parsers import VERBOSE, CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import OptionError, OutputError

@@ -147,8 +147,8 @@ def check_scored(results: Sequence[AgreementRow]) -> None:
         InputError: no pair is both judged and scored.
     """
     judged = [row for row in results if row.level == "sentence"]
-    missing = [row.missing for row in judged]
-    if missing and all(row.pairs == 0 and row.missing for row in judged):
+    missing = [row.missing_pairs for row in judged]
+    if missing and all(row.pairs == 0 and row.missing_pairs for row in judged):
         labels = ", ".join(dict.fromkeys(row.metric for row in results))
         raise InputError(
             f"{labels}: none of the {max(missing)} pairs that humans decided was scored on both "
@@ -353,9 +353,9 @@ def _of_result(study: MetaEvaluation, result: AgreementRow) -> Iterator[str]:
             f"{result.metric} gives all systems the same score ({result.human}): its "
             "correlations over systems are not defined"
         )
-    if judged and not result.pairs and result.missing:
+    if judged and not result.pairs and result.missing_pairs:
         yield (
-            f"{result.metric} scored none of the {result.missing} pairs that humans decided "
+            f"{result.metric} scored none of the {result.missing_pairs} pairs that humans decided "
             f"({result.human}): its sentence level is not defined"
         )
 

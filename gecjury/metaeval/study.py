@@ -117,6 +117,11 @@ class AgreementRow:
     difference, preferred, people = FromValues(), FromValues(), FromValues()
 
     @property
+    def missing_pairs(self) -> float:
+        """At sentence level, the judged pairs without both scores; `missing` counts scores."""
+        return self.values["missing"]
+
+    @property
     def name(self) -> str:
         """The metric, with the way its credits were computed."""
         return f"{self.metric} ({self.credit})" if self.credit else self.metric

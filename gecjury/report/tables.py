@@ -579,8 +579,8 @@ _GIST = {"answered by": "", "valid replies": "", "cost": ":"}
 def audit_table(label: str, rows: Sequence[Mapping[str, object]]) -> Table:
     """Return the table of the audit that a metric stored with its scores."""
     columns = [Column(key) for key in ("model", "what", "value")]
-    kept = [(row["what"], row["value"]) for row in rows if row["what"] in _GIST]
-    facts = [f"{what}{_GIST[what]} {value}" for what, value in kept]
+    told = ((str(row["what"]), row["value"]) for row in rows)
+    facts = [f"{what}{_GIST[what]} {value}" for what, value in told if what in _GIST]
     gist = f"{label}: {'; '.join(facts)}" if facts else ""
     return Table(columns, rows, f"Audit of {label}", gist=gist)
 

@@ -17,7 +17,7 @@ from gecjury.core.textfiles import FileLines
 from gecjury.corpus.corpus import ReferenceMark
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
-from gecjury.scoring import in_parts
+from gecjury.scoring import abilities
 from tests.shell import Shell
 
 ODD = ["", "Ein „Zitat“ .", 'He said " no \\ "', "\u2028 tabs\tin it", "👍🏽 ok\r", "S it is ."]
@@ -62,7 +62,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(textfiles, "MOST_HELD", 100)
     monkeypatch.setattr(textfiles, "_PIECE", 300)
-    monkeypatch.setattr(in_parts, "_PART", 7)
+    monkeypatch.setattr(abilities, "_PART", 7)
 
 
 OPTIONS = [
