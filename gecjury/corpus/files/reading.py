@@ -238,7 +238,8 @@ def read_own_references(
 def own_file(system: str) -> str:
     """Return the name of the file of a system's own references, without `.txt`."""
     # Outputs of the same name in two folders are called by their paths.
-    return system if Path(system).name == system else file_name(system, ending="")
+    plain = Path(system).name == system
+    return system if plain else file_name(system.removesuffix(".txt"), ending="")
 
 
 def read_gold(path: str | Path) -> tuple[M2Sentence, ...]:
