@@ -57,6 +57,8 @@ def audit_of(
     """
     # Retries were paid for as well.
     replies = [reply for answer in asked.answers.values() for reply in answer.replies]
+    # Replies of other models than the one that was asked.
+    others = Counter(reply.model for reply in replies if reply.model)
     return {
         "backend": model.backend,
         "model": model.name,
@@ -69,7 +71,7 @@ def audit_of(
         },
         "replies": len(replies),
         **_failures(questions, asked, rows),
-        **_answered_by(replies),
+        **({"answered_by": dict(sorted(others.items()))} if others else {}),
         **_swallowed(model, questions, asked, rows),
         **_settings(model, questions, asked),
         "tokens": {
@@ -127,12 +129,6 @@ def _cost(replies: Sequence[Reply], lost: float, table: ModelTable) -> dict[str,
         **({"unpriced": len(replies) - len(costs)} if len(costs) < len(replies) else {}),
         **({"lost": lost} if lost else {}),
     }
-
-
-def _answered_by(replies: Iterable[Reply]) -> dict[str, object]:
-    """Return how many replies come from other models than the one that was asked."""
-    others = Counter(reply.model for reply in replies if reply.model)
-    return {"answered_by": dict(sorted(others.items()))} if others else {}
 
 
 def _swallowed(

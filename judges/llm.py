@@ -158,11 +158,9 @@ class GroupJudge(
     def fenced(self, wording: Prompt, candidates: CandidateSet, **places: int) -> Render:
         """Return the renderer of our own prompts; `places` name their corrections by index."""
         texts = {place: candidates.shown[index] for place, index in places.items()}
-        around = wording, candidates.source, candidates.context
         # A user's own wording may describe what is judged in its own words.
-        if "subject" not in wording.placeholders:
-            return partial(render_fenced, *around, texts)
-        return partial(render_fenced, *around, texts, subject=self.subject)
+        more = {"subject": self.subject} if "subject" in wording.placeholders else {}
+        return partial(render_fenced, wording, candidates.source, candidates.context, texts, **more)
 
     def judge(
         self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime

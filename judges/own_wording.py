@@ -191,11 +191,6 @@ def read_criterion(judge: str, value: str, published: Sequence[str]) -> Prompt:
 VerdictColumn = Literal["score", "better", "valid"]
 """The column with the verdict."""
 
-_TEXTS: Mapping[VerdictColumn, tuple[str, ...]] = {
-    "score": ("correction",),
-    "better": ("first", "second"),
-    "valid": ("correction",),
-}
 _SCORES: Mapping[VerdictColumn, tuple[Mapping[str, tuple[float, ...]], str]] = {
     # Spreadsheets and JSON write 4 as 4.0.
     "score": ({f"{n}{rest}": (float(n),) for n in range(1, 6) for rest in ("", ".0")},
@@ -278,7 +273,7 @@ def read_examples(path: str, verdict: VerdictColumn, *, reasons: bool = False) -
         InputError: a column is missing, a cell cannot be used, or there are no rows or more than
             1,000; names the line and what is expected.
     """
-    needed = ("source", *_TEXTS[verdict], verdict, *([REASON] if reasons else []))
+    needed = ("source", *_texts_of(verdict), verdict, *([REASON] if reasons else []))
     expected = f"the columns {', '.join(needed)}"
     table = read_table(path, expected, texts=True)
     if lacking := [column for column in needed if column not in table.columns]:
@@ -293,7 +288,7 @@ def read_examples(path: str, verdict: VerdictColumn, *, reasons: bool = False) -
 
 def _example(row: Row, verdict: VerdictColumn, reasons: bool) -> Example:
     source = _sentence(row, "source")
-    texts = tuple(_sentence(row, column) for column in _TEXTS[verdict])
+    texts = tuple(_sentence(row, column) for column in _texts_of(verdict))
     if len(set(texts)) < len(texts):
         raise InputError(
             f"{row.table}, line {row.line}: first and second are the same text; expected two "
@@ -306,7 +301,14 @@ def _example(row: Row, verdict: VerdictColumn, reasons: bool) -> Example:
             f"{row.place(REASON)}: {len(reason)} characters; expected 1 to {REASON_CHARACTERS}, "
             "as reason=true asks for"
         )
-    return Example(row.line, source, texts, _scores(row, verdict), reason)
+    values, expected = _SCORES[verdict]
+    if (word := row.text(verdict).lower()) not in values:
+        row.refuse(verdict, expected)
+    return Example(row.line, source, texts, values[word], reason)
+
+
+def _texts_of(verdict: VerdictColumn) -> tuple[str, ...]:
+    return ("first", "second") if verdict == "better" else ("correction",)
 
 
 def _sentence(row: Row, column: str) -> str:
@@ -314,11 +316,3 @@ def _sentence(row: Row, column: str) -> str:
     if not text:
         row.refuse(column, "a sentence")
     return text
-
-
-def _scores(row: Row, verdict: VerdictColumn) -> tuple[float, ...]:
-    word = row.text(verdict).lower()
-    values, expected = _SCORES[verdict]
-    if word not in values:
-        row.refuse(verdict, expected)
-    return values[word]

@@ -394,7 +394,8 @@ def plan_work(
         path = store_path(runtime.cache_folder("judgments"), identity)
         run.store = Replies(read_store(path).records if path.exists() else ())
     todo = [attempt.request for attempt in run.waiting()]
-    read, written = sum(map(run.counter.input, todo)), sum(map(run.counter.output, todo))
+    read = sum(run.counter.prompt(request.messages) for request in todo)
+    written = sum(run.counter.text(request.expect) + 1 for request in todo)  # and the end mark
     amount = None if run.price is None else run.price.cost(read, written)
     tokens = {"input": read, "output": written}
     cost = {"amount": amount, "currency": run.table.currency, "prices": run.table.date}

@@ -36,21 +36,16 @@ from gecjury.prompts import Prompt, packaged
 
 Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict", "post-edit", "grades"]
 
-# The places for texts in a prompt determine its protocol.
-_PLACES: Mapping[Protocol, tuple[str, ...]] = {
-    "listwise": ("targets",),
-    "pairwise": ("first", "second"),
-    "edit-verdict": ("target", "edit"),
-    "pointwise": ("target",),
-    "post-edit": ("output",),
-    "grades": ("correction",),
-}
-_FORMS: Mapping[Protocol, AnswerForm[list[float]] | AnswerForm[str]] = {
-    "pairwise": CHOICE,
-    "pointwise": SCORE,
-    "edit-verdict": VALIDITY,
-    "post-edit": TEXT,
-    "grades": GRADED,
+_AnyForm = AnswerForm[list[float]] | AnswerForm[str]
+# The places for texts in a prompt determine its protocol, and this the form of the answer, which
+# otherwise depends on the number of corrections.
+_TASKS: Mapping[Protocol, tuple[tuple[str, ...], _AnyForm | None]] = {
+    "listwise": (("targets",), None),
+    "pairwise": (("first", "second"), CHOICE),
+    "edit-verdict": (("target", "edit"), VALIDITY),
+    "pointwise": (("target",), SCORE),
+    "post-edit": (("output",), TEXT),
+    "grades": (("correction",), GRADED),
 }
 # An edit as `gecjury.judges.showing.marked` shows it. No blank follows its first bracket or
 # precedes its last one, which distinguishes them from brackets in the text itself.
@@ -134,9 +129,6 @@ class StoredQuestion:
         )
 
 
-_PARTS = "messages, sampling, repeat"  # of a stored question
-
-
 def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedItem]:
     """Yield the verdicts of a store, or of an exported file of several stores, one per question.
 
@@ -157,7 +149,8 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
             continue
         stored = _reviewed(path, line.line, line.record, wordings)
         if stored is None or stored.judged is None:
-            problem = stored.problem if stored else f"not a question of a judge; expected {_PARTS}"
+            unasked = "not a question of a judge; expected messages, sampling, repeat"
+            problem = stored.problem if stored else unasked
             raise InputError(f"{path}, line {line.line}: {problem}")
         if stored.scores and line.record.key not in seen:
             seen.add(line.record.key)
@@ -204,13 +197,13 @@ class Wordings:
             )
         values = wording.unrender(question.message)
         fits = wording.placeholders.issuperset
-        protocol = next((name for name, places in _PLACES.items() if fits(places)), None)
+        protocol = next((name for name, (places, _) in _TASKS.items() if fits(places)), None)
         if protocol is None or ("context" not in values and protocol != "post-edit"):
             raise ValueError(f"the wording {name} has no place for context and corrections")
         if protocol == "listwise":
             shown = tuple(values["targets"].split("\n"))
         else:
-            shown = tuple(values[place] for place in _PLACES[protocol] if place != "edit")
+            shown = tuple(values[place] for place in _TASKS[protocol][0] if place != "edit")
         # A wording that shows edits explains their arrow, or its subject does.
         marked = ARROW in wording.text + values.get("subject", "")
         lines = values.get("context", "").split("\n")
@@ -245,7 +238,7 @@ def unmarked(text: str) -> str:
 
 def verdict_of(question: StoredQuestion, reply: Reply, judged: JudgedTexts) -> Verdict | str:
     """Return the verdict or the text in a reply; for grades, which are no scores, no text."""
-    form = _FORMS.get(judged.protocol) or scores_form(len(judged.shown))
+    form = _TASKS[judged.protocol][1] or scores_form(len(judged.shown))
     if form is GRADED and f'"{IMPORTANCE}"' in question.message:
         form = GRADED_WEIGHED
     if any(part.startswith("reason.") for part in question.prompt.split("+")[1:]):

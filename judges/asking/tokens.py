@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from gecjury.core.errors import InputError
 from gecjury.core.processes import SpawnedProcess, WorkerDied
-from gecjury.judges.exchange import Message, Request
+from gecjury.judges.exchange import Message
 from gecjury.models.checkpoints import at_hand
 
 # English prose has 4 to 4.6 characters per token in the tokenizers of current models; tokenised
@@ -47,14 +47,6 @@ class TokenCounter:
     how: str
     prompt: Callable[[Sequence[Message]], int]
     text: Callable[[str], int]
-
-    def input(self, request: Request) -> int:
-        """Return how many tokens the model reads."""
-        return self.prompt(request.messages)
-
-    def output(self, request: Request) -> int:
-        """Return how many tokens a typical answer has; the end mark is one of them."""
-        return self.text(request.expect) + 1
 
 
 _LOADING_SECONDS = 120.0  # of processor time

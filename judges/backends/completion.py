@@ -95,8 +95,8 @@ def error_in(record: Mapping[str, object]) -> Mapping[str, object]:
 def error_status(error: Mapping[str, object]) -> int:
     """Return the HTTP status that fits an error by its code, number or word; 400 if none does."""
     for name in ("code", "status", "status_code"):
-        if 400 <= _count(error.get(name)) < 600:
-            return _count(error.get(name))
+        if 400 <= count_in(error.get(name)) < 600:
+            return count_in(error.get(name))
     words = " ".join(str(error.get(name, "")) for name in ("code", "status", "type"))
     fitting = (status for pattern, status in _ERROR_WORDS if pattern.search(words))
     return next(fitting, 400)
@@ -111,12 +111,12 @@ def error_message(error: Mapping[str, object]) -> str:
 
 def _counts(usage: Mapping[str, object]) -> tuple[int, int, int, int]:
     """Return how many tokens were read, written, spent on thoughts, and read from a cache."""
-    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    thoughts = _count(details(usage, "completion_tokens_details").get("reasoning_tokens"))
-    cached = _count(details(usage, "prompt_tokens_details").get("cached_tokens"))
-    cached = min(read, cached or _count(usage.get("prompt_cache_hit_tokens")))
+    read, written = count_in(usage.get("prompt_tokens")), count_in(usage.get("completion_tokens"))
+    thoughts = count_in(details(usage, "completion_tokens_details").get("reasoning_tokens"))
+    cached = count_in(details(usage, "prompt_tokens_details").get("cached_tokens"))
+    cached = min(read, cached or count_in(usage.get("prompt_cache_hit_tokens")))
     # Some servers (Gemini, xAI) count thoughts, which they bill, only in the total.
-    total = _count(usage.get("total_tokens"))
+    total = count_in(usage.get("total_tokens"))
     if thoughts and total == read + written + thoughts:
         written += thoughts
     return read, written, thoughts, cached
@@ -161,7 +161,7 @@ def _mapping(value: object, name: str) -> Mapping[str, object]:
     return value
 
 
-def _count(value: object) -> int:
+def count_in(value: object) -> int:
     """Return a number of tokens; 0 if the value is not such a number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         value = int(value)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gecjury.judges.backends.completion import count_in
 from gecjury.judges.exchange import TOO_LONG, Attempt, Reply
 
 # With fewer tokens a model that thinks would be cut off in the middle of its thoughts.
@@ -86,13 +87,6 @@ def says_too_long(status: int, error: Mapping[str, object], text: str) -> bool:
 
 def said_window(error: Mapping[str, object], text: str) -> int | None:
     """Return the window that a refusal names; None if it names none."""
-    if (count := _count(error.get("n_ctx"))) is not None:
-        return count
     said = _SAID_WINDOW.search(text.lower())
-    return _count(int(said[1])) if said else None
-
-
-def _count(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return int(value) if 1 < value < 1e9 else None
+    tokens = count_in(error.get("n_ctx")) or count_in(said and said[1])
+    return tokens if tokens > 1 else None

@@ -43,6 +43,8 @@ def lay(folder: Path) -> None:
     texts |= {name: sample(f"reference{number}.txt") for name, number in REFERENCES.items()}
     for name, lines in {"source": sources, **texts}.items():
         write(folder / f"{name}.txt", lines)
+    for name in ("a", "b"):
+        write(folder / "post-edits" / f"{name}.txt", texts["ref"])
     _lay_edits(folder)
     _lay_answers(folder)
     _lay_dataset(folder, sources, texts)

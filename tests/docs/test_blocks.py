@@ -80,7 +80,7 @@ PUT_IN = (
     (r"\$Q\b", "backend=vllm,model=qwen2.5-coder-0.5b-instruct"),  # a variable of the shell
     (r"^(analyse .*)", r"\1 -m uot-errant"),
     (r"^(compare seeda .*)file=(mine.tsv|scores,metric=some)", r"\1file=seeda.tsv"),
-    (r"file=scores/post-edit-KEY", "file=."),
+    (r"scores/post-edit-KEY", "post-edits"),
     (r"file=scores,", "file=stored-scores,"),
     (r"^(tune uot-errant:encoder=embedded)", r"\1,lambda1=0.5:1:0.5,lambda2=lambda1"),
     (r"encoder=embedded", "encoder=tiny-encoder"),

@@ -230,6 +230,18 @@ def test_post_edits_are_written_and_read_again(
         load("post-edit", file=str(folder)).score_corpus(corpus)
 
 
+def test_outputs_called_by_paths_are_written_and_read_again(
+    model: FakeModel, tmp_path: Path
+) -> None:
+    texts = {f"{of}/a.txt": Version(SYSTEMS[name]) for of, name in (("old", "b"), ("new", "c"))}
+    corpus = Corpus(SOURCES, texts)
+    asked = score_with_files(model.load("post-edit"), corpus, tmp_path / "out", model.runtime)
+    (folder,) = [path for path in (tmp_path / "out").iterdir() if path.is_dir()]
+    assert sorted(path.name for path in folder.iterdir()) == ["new-a.txt", "old-a.txt"]
+    given = load("post-edit", file=str(folder)).score_corpus(corpus)
+    assert given.sentences.tolist() == asked.sentences.tolist()
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "edited"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,22 @@ def test_false_positives_that_people_call_valid_count_as_true_positives(tmp_path
         "have no verdict and stay false. Scores without and with them: many 0.2778 → 0.5263, one "
         "0.8333 → 0.8333"
     )
+
+
+def test_each_system_may_have_a_reference_of_its_own(tmp_path: Path) -> None:
+    path = verdict_file(tmp_path, "1,many,2,3,C,right", "1,many,3,4,D,wrong")
+    shared = corpus()
+    perfect = Version(("A b c d e",), ((HIT,),))
+    own = replace(
+        shared, references=(*shared.references, perfect), reference_systems=("many", "one")
+    )
+    table = load("valid", judge=path).score_corpus(own)
+    # As with the reference for both, but the other output has all edits of its own one.
+    assert list(table.totals) == pytest.approx([10 / 19, 1])
+    valid = table.statistics.details["valid"]
+    assert valid["many"]["score_without"] == pytest.approx(5 / 18)
+    assert valid["one"]["score_without"] == 1
+    assert len(table.statistics.notes) == 1
     assert load("valid", by="sent-errant", judge=path).score_corpus(corpus()).totals["many"] == (
         pytest.approx(10 / 19)
     )

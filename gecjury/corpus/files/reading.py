@@ -200,23 +200,22 @@ def read_own_references(
     Raises:
         InputError: a file is missing, or is not one reference of every source; names it.
     """
-    files: dict[str, Path] = {}
+    files: dict[str, list[Path]] = {}
     for path in sorted(Path(folder).iterdir()):
-        name = system_name(path)
-        if path.is_file() and not name.startswith("."):
-            if name in files:
-                raise InputError(
-                    f"{shown_path(folder)}: {files[name].name} and {path.name} are both of {name}; "
-                    "expected one file for each system"
-                )
-            files[name] = path
+        if path.is_file() and not path.name.startswith("."):
+            files.setdefault(system_name(path), []).append(path)
     references: dict[str, tuple[str, Version]] = {}
     for name in systems:
         stem = own_file(name)
         if stem not in files:
             there = f" beside {listed(sorted(files)[:5])}" if files else ", and the folder is empty"
             raise InputError(f"{shown_path(folder)}: no file of {name}; expected {stem}.txt{there}")
-        path = files[stem]
+        path, *more = files[stem]
+        if more:
+            raise InputError(
+                f"{shown_path(folder)}: {path.name} and {more[0].name} are both of {name}; "
+                "expected one file for each system"
+            )
         file = shown_path(path)
         versions, _ = _read_reference(path, read, overlaps="keep")
         if len(versions) > 1:
@@ -228,8 +227,9 @@ def read_own_references(
         if len(version.lines) != len(source.lines):
             raise wrong_count(file, version.lines, where, source.lines, files=True)
         if not references and (others := sorted({*files} - {*map(own_file, systems)})):
+            first = [*others[:5], *([f"{len(others) - 5} more"] if len(others) > 5 else [])]
             version = version.with_note(
-                f"beside it, files of no output here are left out: {listed(others)}"
+                f"beside it, files of no output here are left out: {listed(first)}"
             )
         references[name] = file, version
     return references
@@ -238,7 +238,8 @@ def read_own_references(
 def own_file(system: str) -> str:
     """Return the name of the file of a system's own references, without `.txt`."""
     # Outputs of the same name in two folders are called by their paths.
-    return system if Path(system).name == system else file_name(system, ending="")
+    plain = Path(system).name == system
+    return system if plain else file_name(system.removesuffix(".txt"), ending="")
 
 
 def read_gold(path: str | Path) -> tuple[M2Sentence, ...]:
