@@ -58,7 +58,7 @@ _PACKAGES = {
     "ja": ("fugashi", "unidic-lite"),
     "jieba": ("rjieba",),
 }
-# Characters that a dictionary gets at once.
+# Characters that a dictionary gets at once, and those that show whether a line is raw.
 _LONGEST = 10_000
 
 
@@ -228,6 +228,7 @@ _HYPHENATED = re.compile(r"\w+(?:-\w+)+")
 
 def is_raw(line: str) -> bool:
     """Return True if punctuation is attached to words, and stands alone nowhere in the line."""
+    line = line[:_LONGEST]
     return _APART.isdisjoint(line.split()) and _ATTACHED.search(line) is not None
 
 
@@ -235,7 +236,7 @@ def raw_share(lines: Sequence[str]) -> float:
     """Return the share of raw lines among the first lines that show whether they are raw."""
     first = lines[:SHOWING]
     # Most lines of tokens end with such a mark, and are not split.
-    others = [line for line in first if not line.endswith(_ENDS)]
+    others = [line[:_LONGEST] for line in first if not line.endswith(_ENDS)]
     others = [line for line in others if _APART.isdisjoint(line.split())]
     raw = sum(_ATTACHED.search(line) is not None for line in others)
     return raw / max(raw + len(first) - len(others), 1)
