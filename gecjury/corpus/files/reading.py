@@ -408,12 +408,10 @@ def _texts(path: str | Path, lines: Sequence[str], role: Role) -> tuple[Version,
     where, form, keys = shown_path(path), form_of(path, lines), _TEXT_KEYS[role]
     if not form:
         _refuse_lists(lines, where, "JSON lines, whose names end in .jsonl")
-        longest = 0 if isinstance(lines, FileLines) else max(map(len, lines), default=0)
-        if longest > _MOST_CHARACTERS:
-            row = next(n for n, line in enumerate(lines, 1) if len(line) == longest)
-            raise InputError(
-                f"{where}, line {row}: has {number(longest)} characters; expected a sentence a line"
-            )
+        for row, size in enumerate(map(len, () if isinstance(lines, FileLines) else lines), 1):
+            if size > _MOST_CHARACTERS:
+                about = f"has {number(size)} characters; expected a sentence a line"
+                raise InputError(f"{where}, line {row}: {about}")
         return (Version(lines if isinstance(lines, FileLines) else tuple(lines)),)
     notes: Sequence[str] = ()
     unit = "row" if form == "list" else "line"
