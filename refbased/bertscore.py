@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.core.arrays import BoolArray, Float32Array, FloatArray
-from gecjury.core.caches import VectorCache
+from gecjury.core.kept import kept_rows
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
@@ -117,32 +117,26 @@ class BERTScore:
         encoder = load_encoder(self.encoder_spec, runtime)
         # Systems agree on many sentences, so most pairs occur more than once.
         distinct = list(dict.fromkeys(pairs))
-        cache = None
-        if runtime.use_cache:
-            cache = VectorCache(runtime.cache_folder("vectors") / "bertscore.sqlite")
+        todo: list[_Pair] = []
+
+        def compute(places: list[int]) -> FloatArray:
+            todo.extend(distinct[place] for place in places)
+            return np.array([*self._fresh(todo, encoder, runtime)])[:, None]
+
         keys = [_key(encoder.identity, pair) for pair in distinct]
-        stored = {} if cache is None else cache.read(keys, 2)
-        todo = [pair for pair, key in zip(distinct, keys, strict=True) if key not in stored]
-        computed = dict(self._fresh(todo, encoder, runtime))
-        fresh = {_key(encoder.identity, pair): np.float64(f) for pair, f in computed.items()}
-        if cache is not None:
-            cache.write({key: _packed(value) for key, value in fresh.items()})
-        raw = {key: _unpacked(vector) for key, vector in stored.items()} | fresh
-        values = dict(zip(distinct, (raw[key] for key in keys), strict=True))
+        values = dict(zip(distinct, kept_rows(keys, 1, None, compute, runtime)[:, 0], strict=True))
         _, truncated = encoder.tokenise(list(dict.fromkeys(t for pair in todo for t in pair)))
         scores = np.array([values[pair] for pair in pairs])
         base = baseline_f(self.model, encoder.layer) if self.rescale else None
         return scores if base is None else (scores - base) / (1 - base), truncated
 
-    def _fresh(
-        self, pairs: Sequence[_Pair], encoder: Encoder, runtime: Runtime
-    ) -> Iterator[tuple[_Pair, float]]:
+    def _fresh(self, pairs: Sequence[_Pair], encoder: Encoder, runtime: Runtime) -> Iterator[float]:
         with runtime.progress.task(f"BERTScore with {self.model}", len(pairs)) as bar:
             for part in _windows(pairs):
                 texts = list(dict.fromkeys(text for pair in part for text in pair))
                 states = dict(zip(texts, _unit_states(encoder, texts), strict=True))
                 for candidate, reference in part:
-                    yield (candidate, reference), _f1(states[candidate], states[reference])
+                    yield _f1(states[candidate], states[reference])
                     bar.advance()
 
 
@@ -188,15 +182,6 @@ def _key(identity: str, pair: _Pair) -> bytes:
     digest = hashlib.sha256(f"bertscore|{identity}|{len(pair[0])}|".encode())
     digest.update("\n".join(pair).encode("utf-8", "surrogatepass"))
     return digest.digest()[:16]
-
-
-def _packed(value: float) -> Float32Array:
-    """Return a 64-bit float stored as two 32-bit ones."""
-    return np.frombuffer(np.float64(value).tobytes(), dtype=np.float32)
-
-
-def _unpacked(vector: Float32Array) -> np.float64:
-    return np.float64(np.frombuffer(vector.tobytes(), dtype=np.float64)[0])
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ Unit = Literal["word", "char", "line"]
 _CHUNK_TOKENS = 1 << 16
 _WORD = 5  # estimated characters per word
 _KEPT = 31 << 20  # bytes of the largest block that glibc learns from; it ignores 32 MB or more
-# Up to this many possible codes are looked up in a table (64 MB); more are sorted.
+# Up to this many possible codes are looked up in a table (64 MB).
 _CELLS = 1 << 24
 # Bits set in the bytes after the end of a word within a group of eight, by the number of its bytes
 # in the group: UTF-8 has no byte of ones only, so words that contain zero bytes stay distinct, too.
@@ -340,8 +340,7 @@ class _CodeTable:
             The number of each code, and the place of one element of each number.
         """
         if size > max(_CELLS, len(codes)):
-            _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
-            return numbers, firsts
+            return self.numbered_keys(codes[None].view(np.uint64))
         return _ranked(self._one_of_each(codes, np.arange(len(codes)), size))
 
     def numbered_keys(self, keys: UInt64Array) -> tuple[IntArray, IntArray]:

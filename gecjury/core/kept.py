@@ -41,7 +41,7 @@ def kept_rows(
         keys: N keys, repeated or not; see `input_key`.
         columns: length of a row.
         digits: digits that outputs are rounded to, few enough for 32-bit floats to represent; None
-            if they are 32-bit floats.
+            if they are not rounded, and stored as 64-bit floats.
         compute: returns the rounded rows for some positions in `keys`.
         runtime: the cache.
         keep: True to use the cache if the run has one.
@@ -55,10 +55,12 @@ def kept_rows(
     cache = None
     if keep and runtime.use_cache and keys:
         cache = VectorCache(runtime.cache_folder("vectors") / "vectors.sqlite")
-    stored = {} if cache is None else cache.read(list(place_of), columns)
-    rows = {key: row.astype(np.float64) for key, row in stored.items()}
-    if digits is not None:
-        rows = {key: row.round(digits) for key, row in rows.items()}
+    width = 2 * columns if digits is None else columns
+    stored = {} if cache is None else cache.read(list(place_of), width)
+    rows = {
+        key: row.view(np.float64) if digits is None else row.astype(np.float64).round(digits)
+        for key, row in stored.items()
+    }
     todo = [key for key in place_of if key not in rows]
     if todo:
         fresh = compute([place_of[key] for key in todo])
@@ -66,5 +68,6 @@ def kept_rows(
         if cache is not None:
             # NaN is not stored, so that a damaged model is reported every time.
             finite = np.flatnonzero(np.isfinite(fresh).all(axis=1))
-            cache.write({todo[row]: fresh[row].astype(np.float32) for row in finite})
+            packed = fresh.view(np.float32) if digits is None else fresh.astype(np.float32)
+            cache.write({todo[row]: packed[row] for row in finite})
     return np.array([rows[key] for key in keys]).reshape(len(keys), columns)

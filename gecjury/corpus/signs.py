@@ -53,15 +53,11 @@ def has_forms(text: str) -> bool:
 
 def special_lines(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines that reading signs or composing letters may change: few of most texts."""
-    return (
-        line
-        for line in lines
+    for line in lines:
         # `has_forms` of plain letters, where single signs, which are found faster, come first.
-        if not line.isascii()
-        or ("'" in line and "''" in line)
-        or ("-" in line and "--" in line)
-        or "`" in line
-    )
+        twice = ("'" in line and "''" in line) or ("-" in line and "--" in line)
+        if twice or "`" in line or not line.isascii():
+            yield line
 
 
 def as_text(line: str, *, wide: bool = False) -> str:

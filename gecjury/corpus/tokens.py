@@ -58,7 +58,7 @@ _PACKAGES = {
     "ja": ("fugashi", "unidic-lite"),
     "jieba": ("rjieba",),
 }
-# Characters that a dictionary gets at once.
+# Characters that a dictionary gets at once, and those that show whether a line is raw.
 _LONGEST = 10_000
 
 
@@ -228,6 +228,7 @@ _HYPHENATED = re.compile(r"\w+(?:-\w+)+")
 
 def is_raw(line: str) -> bool:
     """Return True if punctuation is attached to words, and stands alone nowhere in the line."""
+    line = line[:_LONGEST]
     return _APART.isdisjoint(line.split()) and _ATTACHED.search(line) is not None
 
 
@@ -235,7 +236,7 @@ def raw_share(lines: Sequence[str]) -> float:
     """Return the share of raw lines among the first lines that show whether they are raw."""
     first = lines[:SHOWING]
     # Most lines of tokens end with such a mark, and are not split.
-    others = [line for line in first if not line.endswith(_ENDS)]
+    others = [line[:_LONGEST] for line in first if not line.endswith(_ENDS)]
     others = [line for line in others if _APART.isdisjoint(line.split())]
     raw = sum(_ATTACHED.search(line) is not None for line in others)
     return raw / max(raw + len(first) - len(others), 1)
@@ -276,9 +277,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         InputError: a tokeniser that changes the text.
         MissingExtraError: the tokeniser is not installed.
     """
-    texts = _written(corpus)
-    special = None if corpus.on_disk else [*special_lines(set().union(*texts.values()))]
-    language = settled(corpus, language, special)
+    language = settled(corpus, language)
     written = corpus.sources if corpus.source_text is None else corpus.source_text
     versions = corpus.versions().values()
     if language.plain and written is corpus.sources and all(v.text is None for v in versions):
@@ -287,16 +286,11 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     has_edits = _edited(corpus)
     own = _own_tokens(written, corpus.sources, language) if has_edits else {}
 
-    plain = set[str]()  # texts in which nothing is to be changed
-    if name == "space" and special is not None:
-        changed = {line for line in special if language.token_text(line) != line}
-        plain = {role for role, lines in texts.items() if changed.isdisjoint(lines)}
-
     def read(old: Version, role: str) -> Version:
         if old.edits is not None:
             return _read_edits(old, corpus.sources, language)
         lines = old.lines if old.text is None else old.text
-        cut = lines if role in plain else tokenised(lines, language, corpus.label(role), own)
+        cut = tokenised(lines, language, corpus.label(role), own)
         return replace(old, lines=cut, text=None if cut == lines else lines)
 
     systems = {n: read(output, f"system {n}") for n, output in corpus.systems.items()}
@@ -305,14 +299,13 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     if has_edits:
         sources = tuple(map(language.token_text, corpus.sources))
     else:
-        in_plain = "source" in plain
-        sources = written if in_plain else tokenised(written, language, corpus.label("source"))
+        sources = tokenised(written, language, corpus.label("source"))
 
     def group(old: Group) -> Group:
         return replace(old, texts=tuple(tokenised(old.texts, language, f"group {old.id}", own)))
 
     def later(read_set: Callable[[], Sequence[Version]], name: str) -> Sequence[Version]:
-        return tuple(read(old, f"{name} references") for old in read_set())
+        return tuple(read(old, name) for old in read_set())
 
     made = replace(
         corpus,
@@ -325,10 +318,11 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         reference_sets={n: partial(later, s, n) for n, s in corpus.reference_sets.items()},
         language=language,
     )
-    if "source" in plain:  # as are the signs of the other plain texts
-        texts = {role: lines for role, lines in texts.items() if role not in plain}
-    texts.pop("source", None)
-    notes = [signs_note(texts.values(), written)] if language.folds_signs else []
+    texts = [*_written(corpus).values()][1:]
+    if not has_edits and sources == written:
+        # Only texts that changed have other signs than a source that did not.
+        texts = [v.text for v in made.versions().values() if v.text is not None]
+    notes = [signs_note(texts, written)] if language.folds_signs else []
     if language.tokens.startswith("auto:"):
         raw = _raw_texts(corpus)
         rules = f"`{name}`{' and the tokens of the M2 file' if has_edits else ''}"
@@ -392,13 +386,10 @@ def _raw_texts(corpus: Corpus) -> list[str]:
     return [corpus.label(role) for role, lines in texts if role not in edited and looks_raw(lines)]
 
 
-def settled(corpus: Corpus, language: Language, special: Iterable[str] | None = None) -> Language:
+def settled(corpus: Corpus, language: Language) -> Language:
     """Return a language with what `auto` means for the texts of a corpus, all together.
 
     Texts that need no change are then read as they are, which signatures show.
-
-    Args:
-        special: the texts' `special_lines`, if they have been looked for.
 
     Raises:
         OptionError: the source has too little text to tell its language.
@@ -420,8 +411,7 @@ def settled(corpus: Corpus, language: Language, special: Iterable[str] | None = 
         name = f"auto:{_raw_tokens(language, [*texts.values(), *cut])}" if raw else "space"
         language = replace(language, tokens=name)
     if language.fold == "auto":
-        if special is None:
-            special = chain.from_iterable(map(special_lines, texts.values()))
+        special = chain.from_iterable(map(special_lines, texts.values()))
         fold = "quotes" if any(map(_needs_folding, special)) else language_of(language.code).fold
         language = replace(language, fold=fold)
     return language

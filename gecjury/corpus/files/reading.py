@@ -31,7 +31,7 @@ from gecjury.core.textfiles import (
     read_lines,
     shown_path,
 )
-from gecjury.core.wording import listed
+from gecjury.core.wording import listed, number
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.aligned import ESSAY, aligned, row_ids
 from gecjury.corpus.files.essays import parse_essays
@@ -78,6 +78,7 @@ Role = Literal["source", "hypothesis", "reference"]
 
 # Keys and columns of the texts, in order of precedence. A name that says what the text is comes
 # before `text`, which may be what was corrected.
+_MOST_CHARACTERS = 10_000_000  # of a line of text
 _OUTPUTS = (
     *("hypothesis", "output", "corrected", "correction", "corrected_text", "corrected_sentence"),
     *("prediction", "predicted", "hyp", "generated", "generated_text", "model_output"),
@@ -500,6 +501,10 @@ def _texts(path: str | Path, lines: Sequence[str], role: Role) -> tuple[Version,
     where, form, keys = shown_path(path), form_of(path, lines), _TEXT_KEYS[role]
     if not form:
         _refuse_lists(lines, where, "JSON lines, whose names end in .jsonl")
+        for row, size in enumerate(map(len, () if isinstance(lines, FileLines) else lines), 1):
+            if size > _MOST_CHARACTERS:
+                about = f"has {number(size)} characters; expected a sentence a line"
+                raise InputError(f"{where}, line {row}: {about}")
         return (Version(lines if isinstance(lines, FileLines) else tuple(lines)),)
     notes: Sequence[str] = ()
     unit = "row" if form == "list" else "line"

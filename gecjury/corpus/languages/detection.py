@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 
 from gecjury.corpus.languages.language import LANGUAGES, Language, unparted_note
 
-# The lines that are examined, and the fewest letters that a detector can tell a language by.
-_LINES = 200
+# The lines and their characters that are examined, and the fewest letters that a detector needs.
+_LINES, _LONGEST = 200, 10_000
 _LETTERS = 150
 
 # Languages by the script of most letters; where it is used by several, a detector decides.
@@ -41,7 +41,7 @@ _ENGLISH_SHARE = 0.1
 
 def detected_language(lines: Sequence[str]) -> str:
     """Return the ISO code of the language of a text; "" if there is too little text to tell."""
-    text = " ".join(islice((line for line in lines if line.strip()), _LINES))
+    text = _beginning(lines)
     script = script_of(text)
     codes = _BY_SCRIPT.get(script, ())
     # Japanese is written with ideographs, too, but never for long without kana.
@@ -67,7 +67,7 @@ def language_note(lines: Sequence[str], language: Language) -> str:
         lines: the source.
         language: the language that its texts are read in.
     """
-    text = " ".join(islice((line for line in lines if line.strip()), _LINES))
+    text = _beginning(lines)
     if language.code == "und" or (language.code == "en" and _is_english(text)):
         return unparted_note(lines, language)
     expected = next((name for name, codes in _BY_SCRIPT.items() if language.code in codes), "LATIN")
@@ -81,6 +81,10 @@ def language_note(lines: Sequence[str], language: Language) -> str:
         return ""
     what = LANGUAGES[code] if code else f"text in {script.title()} letters"
     return f"looks like {what} and is read as {language.name}: `lang={code or 'CODE'}`"
+
+
+def _beginning(lines: Iterable[str]) -> str:
+    return " ".join(islice((line[:_LONGEST] for line in lines if line.strip()), _LINES))
 
 
 def script_of(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-import gecjury.scoring.system_tests
+import gecjury.stats.trueskill
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
@@ -132,7 +132,7 @@ def test_skills_of_resampled_corpora_are_kept(
         played.append(metrics)
         return rate_resampled(*arguments, metrics=metrics, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(gecjury.scoring.system_tests, "rate_resampled", counted)
+    monkeypatch.setattr(gecjury.stats.trueskill, "rate_resampled", counted)
     kept = Runtime(cache=tmp_path)
     first = resampled_system_scores("trueskill", tables[:2], draws, runtime=kept)
     whole = resampled_system_scores("trueskill", tables, draws, runtime=kept)
