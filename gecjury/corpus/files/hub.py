@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from threading import RLock
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -25,12 +26,17 @@ def datasets_package(name: str) -> ModuleType:
         MissingExtraError: it is not installed.
     """
     try:
-        return import_module("datasets")
+        package, bars = import_module("datasets"), import_module("tqdm").tqdm
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"{name} needs the package {error.name}, which is not installed: "
             f"{install_hint('scale')}"
         ) from None
+    # Its bars would be locked for several processes. From Python 3.14 on, such a lock starts a
+    # process that imports from the working directory, where the data may be.
+    if not hasattr(bars, "_lock"):
+        bars.set_lock(RLock())
+    return package
 
 
 def hub_dataset(name: str) -> HubDataset:

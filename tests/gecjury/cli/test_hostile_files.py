@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import stat
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,11 @@ def test_files_are_refused_by_name(
         (["score", "-m", "green:beta=“1”"], "leave out the quotation marks"),
         (["score", "-m", "errant:tagger=" + "x" * 5_000], "is not a name"),
         (["score", "-m", "some:max_length=-1"], "max_length=-1: expected 0 to 1000000"),
-        (["score", "-m", "some:model=" + "x" * 5_000], "File name too long"),
+        # From Python 3.14 on, such a file is one that does not exist.
+        (
+            ["score", "-m", "some:model=" + "x" * 5_000],
+            "File name too long" if sys.version_info < (3, 14) else "or correct the path",
+        ),
         (["score", "-m", "x" * 5_000], "unknown metric 'xxx"),
     ],
 )
