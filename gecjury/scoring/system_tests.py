@@ -35,7 +35,7 @@ from gecjury.stats.permutation import (
 )
 from gecjury.stats.ranking import aggregate_scores, resampled_wins, score_wins, win_rates
 from gecjury.stats.resampling import Resampling
-from gecjury.stats.trueskill import Game, meetings, rate_resampled, score_waves
+from gecjury.stats.trueskill import Game, ScoreWaves, meetings, rate_resampled
 
 _TOGETHER = 15  # groups of systems whose statistics are in memory at once
 _ALONE = 32  # corpora without one sentence that are scored at once
@@ -131,14 +131,8 @@ def _skills(
     keys = [hashlib.sha256(about + tables[number].tobytes()).digest()[:16] for number in moved]
 
     def play(places: list[int]) -> FloatArray:
-        played = rate_resampled(
-            score_waves([tables[moved[place]] for place in places], rounds),
-            counts,
-            len(tables[0]),
-            game,
-            metrics=len(places),
-            workers=os.cpu_count() or 1,
-        )
+        waves = ScoreWaves([tables[moved[place]] for place in places], rounds)
+        played = rate_resampled(waves, counts, game, workers=os.cpu_count() or 1)
         return played.reshape(len(places), -1)
 
     rows = kept_rows(keys, skills[0].size, None, play, runtime)
