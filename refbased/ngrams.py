@@ -195,7 +195,7 @@ def _chunks(
 def _tokens(texts: Sequence[str], unit: str) -> tuple[UInt64Array, IntArray]:
     """Return keys of all tokens, keys × tokens, and the number of tokens of each text."""
     if unit == "word":
-        return _words([t if t.isascii() else " ".join(t.split()) for t in texts])
+        return _words([t if t.isascii() and "\n" not in t else " ".join(t.split()) for t in texts])
     if unit == "char":
         texts = [text.strip() for text in texts]
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4")
@@ -203,7 +203,7 @@ def _tokens(texts: Sequence[str], unit: str) -> tuple[UInt64Array, IntArray]:
 
 
 def _words(texts: Sequence[str]) -> tuple[UInt64Array, IntArray]:
-    """Return `_tokens` of texts whose white space is ASCII.
+    """Return `_tokens` of lines whose white space is ASCII.
 
     The keys of a word are its bytes, eight at a time, which takes no string for each word. The few
     words of more than 16 bytes are numbered one by one.
@@ -211,8 +211,6 @@ def _words(texts: Sequence[str]) -> tuple[UInt64Array, IntArray]:
     data = ("\n" + "\n".join(texts) + " " * 16).encode("utf-8", "surrogatepass")
     letters = np.frombuffer(data, np.uint8)
     line_ends = np.flatnonzero(letters == 10)
-    if len(line_ends) > len(texts):
-        return _words([" ".join(text.split()) for text in texts])
     # 9 to 13 and 28 to 32: smaller codes wrap around to larger ones.
     white = (letters - np.uint8(9) < 5) | (letters - np.uint8(28) < 5)
     edges = np.flatnonzero(white[1:] != white[:-1]) + 1
@@ -255,7 +253,7 @@ def _count_chunk(
     # arrays would cost more than counting them for a text that does not exist (slot `width`). They
     # get the number of an n-gram of their own sentence, so that its numbers stay together.
     late = np.empty(0, dtype=np.int64)
-    grams, firsts = table.numbered_keys(np.vstack([keys, row.view(np.uint64)]))
+    grams, firsts = table.numbered(np.vstack([keys, row.view(np.uint64)]))
     filled = np.flatnonzero(np.add.reduceat(lengths, first_text))
     chosen, column = chunk.slots[:, filled], np.arange(len(filled))
     kinds = last = distinct_of = np.empty(0, dtype=np.int64)
@@ -271,7 +269,7 @@ def _count_chunk(
             late = np.concatenate([late, ending])
             code[late] = begin[grams[late]]
             slot[ending] = width
-            grams, firsts = table.numbered(code, int(code_ends[-1]))
+            grams, firsts = table.numbered(code[None].view(np.uint64), int(code_ends[-1]))
         # Where the distinct n-grams of each sentence begin, and how many there are.
         distinct = len(firsts)
         begin_of = firsts.searchsorted(row_starts)
@@ -326,49 +324,38 @@ class _CodeTable:
 
     cells: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))
 
-    def numbered(self, codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
-        """Number the distinct codes.
+    def numbered(self, keys: UInt64Array, size: int = 0) -> tuple[IntArray, IntArray]:
+        """Number the distinct elements, in the order of the place of one of each.
 
-        Numbers ascend with the code, or with the place of one element of each code. If the codes
-        of a sentence are adjacent, so are their numbers.
+        If the equal elements of a sentence are adjacent, so are their numbers.
 
         Args:
-            codes: from 0 to `size`, exclusive.
-            size: number of possible codes.
+            keys: keys × elements, which are equal if all their keys are.
+            size: the only key is below it; 0 if it may be any, or one of several.
 
         Returns:
-            The number of each code, and the place of one element of each number.
+            The number of each element, and the place of one element of each number.
         """
-        if size > max(_CELLS, len(codes)):
-            return self.numbered_keys(codes[None].view(np.uint64))
-        return _ranked(self._one_of_each(codes, np.arange(len(codes)), size))
-
-    def numbered_keys(self, keys: UInt64Array) -> tuple[IntArray, IntArray]:
-        """Number elements by their keys, keys × elements, as `numbered` does codes."""
         rest = np.arange(keys.shape[1])
-        places, some = np.empty_like(rest), keys
+        places, some, direct = np.empty_like(rest), keys, 0 < size <= max(_CELLS, len(rest))
         bits = min(max(18, len(rest).bit_length() + 2), 24)
-        # The elements of a cell that are unlike the one that is found there are tried again.
+        if (cells := size if direct else 1 << bits) > len(self.cells):
+            self.cells = np.empty(cells, np.int32)
         while len(rest):
-            mixed = np.bitwise_xor.reduce(some * _FACTORS[: len(some), None])
-            codes = (mixed * _FACTORS[0] >> np.uint64(64 - bits)).view(np.int64)
-            places[rest] = found = self._one_of_each(codes, rest, 1 << bits)
+            code = some[0]
+            if not direct:
+                mixed = np.bitwise_xor.reduce(some * _FACTORS[: len(some), None])
+                code = mixed * _FACTORS[0] >> np.uint64(64 - bits)
+            # A cell keeps one of its elements; cells that were not written are never read.
+            cell = code.view(np.int64)
+            self.cells[cell] = rest
+            places[rest] = found = self.cells.take(cell).astype(np.int64)
+            if direct:
+                break
+            # The elements of a cell that are unlike the one that is found there are tried again.
             rest = rest[(keys.take(found, axis=1) != some).any(axis=0)]
             some = keys.take(rest, axis=1)
-        return _ranked(places)
-
-    def _one_of_each(self, codes: IntArray, places: IntArray, size: int) -> IntArray:
-        """Return for each code the place of one that equals it, the same place for all of them."""
-        if size > len(self.cells):
-            self.cells = np.empty(size, np.int32)
-        # The table keeps one of several equal codes; cells that were not written are never read.
-        self.cells[codes] = places
-        return self.cells.take(codes).astype(np.int64)
-
-
-def _ranked(places: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the rank of each place among the distinct ones, and the distinct ones, ascending."""
-    firsts = np.flatnonzero(places == np.arange(len(places)))
-    ranks = np.empty(len(places), np.int64)
-    ranks[firsts] = np.arange(len(firsts))
-    return ranks.take(places), firsts
+        firsts = np.flatnonzero(places == np.arange(len(places)))
+        ranks = np.empty(len(places), np.int64)
+        ranks[firsts] = np.arange(len(firsts))
+        return ranks.take(places), firsts

@@ -21,7 +21,7 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.ranking import trueskill
-from gecjury.stats.trueskill import Game, rate_resampled, score_waves
+from gecjury.stats.trueskill import Game, ScoreWaves, rate_resampled
 from speed.harness import Claim, Options, checked, faster
 
 __all__ = ["measure"]
@@ -46,7 +46,7 @@ def measure(options: Options) -> list[Claim]:
     assert draws.sentences is not None
     start = time.process_time()
     game = Game(0.0, 0.5, 0.25, 0.0, 0.25)
-    together = rate_resampled(score_waves(tables), draws.counts, systems, game, metrics=len(tables))
+    together = rate_resampled(ScoreWaves(tables), draws.counts, game)
     middle = time.process_time()
     alone = np.array(
         [[trueskill(table[:, row]) for row in draws.sentences[:passes]] for table in tables]

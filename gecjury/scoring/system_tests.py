@@ -114,7 +114,7 @@ def _skills(
     runtime: Runtime,
 ) -> FloatArray:
     """Return TrueSkill of every draw; if a metric never prefers a system, no skill moves."""
-    from gecjury.stats.trueskill import Game, rate_resampled, score_waves
+    from gecjury.stats.trueskill import Game, ScoreWaves, rate_resampled
 
     game = Game()
     skills = np.full((len(tables), len(counts), len(tables[0])), game.mu)
@@ -134,14 +134,8 @@ def _skills(
     keys = [hashlib.sha256(about + tables[number].tobytes()).digest()[:16] for number in moved]
 
     def play(places: list[int]) -> FloatArray:
-        played = rate_resampled(
-            score_waves([tables[moved[place]] for place in places], rounds),
-            counts,
-            len(tables[0]),
-            game,
-            metrics=len(places),
-            workers=os.cpu_count() or 1,
-        )
+        waves = ScoreWaves([tables[moved[place]] for place in places], rounds)
+        played = rate_resampled(waves, counts, game, workers=os.cpu_count() or 1)
         return played.reshape(len(places), -1)
 
     rows = kept_rows(keys, skills[0].size, None, play, runtime)

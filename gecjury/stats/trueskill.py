@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from statistics import NormalDist
 
 import numpy as np
 
-from gecjury.core.arrays import BLOCK, Float32Array, FloatArray, IntArray
+from gecjury.core.arrays import Float32Array, FloatArray, IntArray
 from gecjury.core.processes import in_forks
 
 MOST_GAMES = 5_000_000
@@ -25,7 +25,6 @@ MOST_GAMES = 5_000_000
 """
 SAMPLED_GAMES = 2_000_000
 
-_MISSING = 9.0  # code of a comparison without a score
 _LEAST_SHARE = 10_000_000  # games for which a fork is worth its start, about a fifth of a second
 _AT_ONCE = 60_000  # skills; the data of a wave of comparisons then stay in the processor's cache
 
@@ -165,110 +164,18 @@ def meetings(systems: int, sentences: int, opponents: int, seed: int) -> IntArra
     return order[np.arange(sentences * opponents) % systems].reshape(sentences, opponents)
 
 
+@lru_cache(maxsize=4096)
 def met(number: int, systems: int) -> IntArray:
     """Return the pairs of a round of `meetings`, 2 × pairs, the first system before the second."""
-    return np.concatenate([_sides(number, systems), _sides(number + systems, systems)], axis=1)
+    sides = []
+    for total in (number, number + systems):
+        first = np.arange(*_bounds(total, systems))
+        sides.append([first, total - first])
+    return np.concatenate(sides, axis=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Wave:
-    """Comparisons that are played at once; no system is in two comparisons of the same metric.
-
-    A comparison is between two systems by the scores of one metric. The `early` ones belong to the
-    sentence whose turn it is, the `late` ones to the sentence before.
-
-    Attributes:
-        rows: the first systems of all comparisons, early ones before late ones, then their
-            opponents, as rows of a table systems × (M · draws), which has one system's skills for
-            all metrics in a row.
-        early: (comparisons · M) × (sentences + 1): +1 where the first is preferred, −1 where the
-            second is, 0 for a draw, 9 without a score. The last column, all 9, is not a sentence.
-        late: the same for the late comparisons.
-    """
-
-    rows: IntArray
-    early: Float32Array
-    late: Float32Array
-
-
-class ComparedWaves:
-    """The waves of `score_waves` for many systems; outcomes are computed when they are played.
-
-    Outcomes computed in advance would need memory for all pairs of systems times all sentences.
-
-    Args:
-        scores: the tables of `score_waves`.
-        rounds: the result of `meetings` if a sample of all games is played.
-    """
-
-    def __init__(self, scores: Sequence[FloatArray], rounds: IntArray | None = None) -> None:
-        size, lines = scores[0].shape
-        self._rounds = rounds
-        # (Sentences + 1) × systems × metrics; the last row is not a sentence. Ranks within a
-        # sentence are small whole numbers, which are exact in single precision.
-        self._ranks = np.full((lines + 1, size, len(scores)), np.nan, dtype=np.float32)
-        for metric, table in enumerate(scores):
-            for line, column in enumerate(table.T):
-                scored = ~np.isnan(column)
-                ranks = np.unique(column[scored], return_inverse=True)[1]
-                self._ranks[line, scored, metric] = ranks
-        self._gaps = bool(np.isnan(self._ranks[:lines]).any())
-
-    def turn(
-        self, number: int, now: IntArray, before: IntArray
-    ) -> Iterator[tuple[IntArray, Float32Array]]:
-        """Yield the waves of one turn: rows of systems as in `Wave`, and outcomes.
-
-        Args:
-            number: number of the turn, from 0.
-            now: the sentence whose turn it is, in every draw.
-            before: the sentence of the turn before, in every draw.
-        """
-        early = self._of(now)
-        # A sample of games has no late comparisons.
-        late = early if self._rounds is not None else self._of(before)
-        last = len(self._ranks) - 1
-        gaps = self._gaps or bool(((now == last) | (before == last)).any())
-        for now_sides, before_sides in self._waves(number):
-            split = now_sides.shape[1]
-            if not split + before_sides.shape[1]:
-                continue
-            codes = np.empty((split + before_sides.shape[1], early.shape[1]), dtype=np.float32)
-            np.subtract(early[now_sides[0]], early[now_sides[1]], out=codes[:split])
-            np.subtract(late[before_sides[0]], late[before_sides[1]], out=codes[split:])
-            # The signs of differences of ranks, which are whole numbers; `np.sign` is slow.
-            np.clip(codes, -1, 1, out=codes)
-            if gaps:
-                codes[np.isnan(codes)] = _MISSING
-            yield np.concatenate([now_sides, before_sides], axis=1).ravel(), codes.ravel()
-
-    def _of(self, lines: IntArray) -> Float32Array:
-        """Return the ranks of the sentences whose turn it is, systems × (M · draws)."""
-        ranks = self._ranks[lines].transpose(1, 2, 0)
-        return ranks.reshape(len(ranks), -1)
-
-    def _waves(self, number: int) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the pairs of every wave of a turn, for its sentence and for the one before."""
-        size = self._ranks.shape[1]
-        if self._rounds is None:
-            for wave in range(size):
-                yield _sides(wave, size), _sides(wave + size, size)
-            return
-        # Each round ends before the next sentence is played.
-        for wave in self._rounds[number % len(self._rounds)].tolist():
-            yield met(wave, size), np.zeros((2, 0), dtype=np.int64)
-
-
-def _sides(total: int, size: int) -> IntArray:
-    """Return both systems of the pairs (i, j) with i + j = total, i < j < size: 2 × pairs."""
-    first = np.arange(max(0, total - size + 1), (total + 1) // 2)
-    return np.stack([first, total - first])
-
-
-def score_waves(
-    scores: Sequence[FloatArray], rounds: IntArray | None = None, *, at_once: int = 8 * BLOCK
-) -> list[Wave] | ComparedWaves:
-    """Return the comparisons of all sentences, in the order of `gecjury.stats.ranking.trueskill`.
+class ScoreWaves:
+    """The comparisons of all sentences, in the order of `gecjury.stats.ranking.trueskill`.
 
     The pairs of a sentence are (0, 1), (0, 2), ..., (1, 2), .... With n systems, pair (i, j) of the
     q-th sentence to be played is due at time n·q + i + j. So each system meets one opponent at a
@@ -276,41 +183,77 @@ def score_waves(
     games were played one after another. Time n·q + w, wave w, has the pairs of the q-th sentence
     with i + j = w and those of the sentence before with i + j = w + n.
 
+    Outcomes are computed when they are played: in advance, they would need memory for all pairs of
+    systems times all sentences.
+
     Args:
         scores: for each of M metrics a table systems × sentences, NaN where not scored.
         rounds: the result of `meetings` if a sample of all games is played.
-        at_once: the most outcomes that are computed in advance; more are computed when they are
-            played.
 
-    Returns:
-        The waves of one turn.
+    Attributes:
+        ranks: systems × M × (sentences + 1), ranks within a sentence, small whole numbers, which
+            are exact in single precision; NaN where not scored, and in the last, which is no
+            sentence.
     """
-    size, lines = scores[0].shape
-    if rounds is not None or len(scores) * (lines + 1) * math.comb(size, 2) > at_once:
-        return ComparedWaves(scores, rounds)
-    waves = []
-    for number in range(size):
-        sides, codes = [], []
-        for total in (number, number + size):
-            first, second = pairs = _sides(total, size)
-            sides.append(pairs)
-            code = np.full((len(first), len(scores), lines + 1), _MISSING, dtype=np.float32)
-            for metric, table in enumerate(scores):
-                a, b = table[first], table[second]
-                scored = ~(np.isnan(a) | np.isnan(b))
-                code[:, metric, :lines] = np.where(scored, (a > b) * 1.0 - (a < b), _MISSING)
-            codes.append(code.reshape(-1, lines + 1))
-        waves.append(Wave(np.concatenate(sides, axis=1).ravel(), *codes))
-    return waves
+
+    def __init__(self, scores: Sequence[FloatArray], rounds: IntArray | None = None) -> None:
+        size, lines = scores[0].shape
+        self._rounds = rounds
+        self.ranks = np.full((size, len(scores), lines + 1), np.nan, dtype=np.float32)
+        for metric, table in enumerate(scores):
+            order = table.argsort(axis=0)
+            ordered = np.take_along_axis(table, order, axis=0)
+            ranks = np.zeros(table.shape)
+            higher = (ordered[1:] > ordered[:-1]).cumsum(axis=0)
+            np.put_along_axis(ranks, order[1:], higher, axis=0)
+            self.ranks[:, metric, :lines] = np.where(np.isnan(table), np.nan, ranks)
+
+    def played(self, turns: IntArray) -> Iterator[tuple[IntArray, Float32Array]]:
+        """Yield all waves in order; in a wave no system is in two comparisons of the same metric.
+
+        The first comparisons belong to the sentence whose turn it is, the others to the sentence
+        before, except in a sample of games, in which each round ends before the next sentence.
+
+        Args:
+            turns: see `_turns`.
+
+        Yields:
+            The first systems of all comparisons, then their opponents, as rows of a table systems
+            × (M · draws), which has one system's skills for all metrics in a row; and how much
+            higher the first are ranked, 0 for a draw, NaN without a score.
+        """
+        size, rounds, early = len(self.ranks), self._rounds, self._of(turns[-1])
+        sampled = rounds is not None
+        for number, now in enumerate(turns):
+            late, early = early, self._of(now)
+            for wave in map(int, range(size) if rounds is None else rounds[number % len(rounds)]):
+                rows = met(wave, size)
+                leads = np.empty((rows.shape[1], early.shape[1]), dtype=np.float32)
+                free = leads
+                for total, ranks in ((wave, early), (wave + size, early if sampled else late)):
+                    low, high = _bounds(total, size)
+                    others = ranks[total - high + 1 : total - low + 1][::-1]
+                    np.subtract(ranks[low:high], others, out=free[: high - low])
+                    free = free[high - low :]
+                if rows.size:
+                    yield rows.ravel(), leads.ravel()
+
+    def _of(self, lines: IntArray) -> Float32Array:
+        """Return the ranks of the sentences whose turn it is, systems × (M · draws)."""
+        return self.ranks.take(lines, axis=2).reshape(len(self.ranks), -1)
+
+
+def _bounds(total: int, size: int) -> tuple[int, int]:
+    """Return the first systems i of the pairs (i, j) with i + j = total, i < j < size."""
+    low = max(0, total - size + 1)
+    return low, max(low, (total + 1) // 2)
 
 
 def rate_resampled(
-    waves: Sequence[Wave] | ComparedWaves,
+    waves: ScoreWaves,
     counts: FloatArray,
-    systems: int,
     game: Game,
     *,
-    metrics: int = 1,
     workers: int = 1,
     at_once: int = _AT_ONCE,
 ) -> FloatArray:
@@ -323,10 +266,10 @@ def rate_resampled(
     Args:
         counts: B × sentences, how often each draw contains each sentence.
         game: the constants; `tau` must be 0 and the probability of a draw below one half.
-        metrics: M, the number of metrics whose comparisons are in `waves`.
         workers: number of processes; the result does not depend on it.
         at_once: number of skills updated side by side; the result does not depend on it.
     """
+    systems, metrics, _ = waves.ranks.shape
     turns = _turns(counts.astype(np.int64))
     games = int(counts.sum()) * math.comb(systems, 2) * metrics
     shares = np.array_split(turns, max(1, min(workers, games // _LEAST_SHARE)), axis=1)
@@ -336,7 +279,7 @@ def rate_resampled(
         share = shares[number]
         count = -(-share.shape[1] * systems * metrics // at_once) or 1
         parts = np.array_split(share, count, axis=1)
-        done = [_rate(waves, part, systems, metrics, game) for part in parts]
+        done = [_rate(waves, part, game) for part in parts]
         everything: list[object] = np.concatenate(done, axis=2).tolist()
         return everything
 
@@ -358,47 +301,24 @@ def _turns(times: IntArray) -> IntArray:
     return turns
 
 
-def _rate(
-    waves: Sequence[Wave] | ComparedWaves, turns: IntArray, systems: int, metrics: int, game: Game
-) -> Float32Array:
+def _rate(waves: ScoreWaves, turns: IntArray, game: Game) -> Float32Array:
     """Return means of the skills of some draws, S × M × draws."""
     # Skills are in units of √2·β, so that the noise of a comparison is 1.
     unit = math.sqrt(2) * game.beta
-    draws = turns.shape[1]
-    means = np.full((systems, metrics * draws), game.mu / unit, dtype=np.float32)
+    shape = *waves.ranks.shape[:2], turns.shape[1]
+    means = np.full((shape[0], shape[1] * shape[2]), game.mu / unit, dtype=np.float32)
     variances = np.full(means.shape, (game.sigma / unit) ** 2, dtype=np.float32)
     margin = np.float32(game.margin / unit)
-    before = turns[-1]
-    for number, now in enumerate(turns):
-        played = (
-            waves.turn(number, now, before)
-            if isinstance(waves, ComparedWaves)
-            else _laid(waves, now, before)
-        )
-        for rows, codes in played:
-            _play(means, variances, rows, codes, margin)
-        before = now
-    return (means * np.float32(unit)).reshape(systems, metrics, draws)
-
-
-def _laid(
-    waves: Sequence[Wave], now: IntArray, before: IntArray
-) -> Iterator[tuple[IntArray, Float32Array]]:
-    """Yield the waves of one turn, as `ComparedWaves.turn` does."""
-    for wave in waves:
-        if len(wave.rows):
-            start = len(wave.early)
-            codes = np.empty((start + len(wave.late), len(now)), dtype=np.float32)
-            wave.early.take(now, axis=1, out=codes[:start], mode="clip")
-            wave.late.take(before, axis=1, out=codes[start:], mode="clip")
-            yield wave.rows, codes.ravel()
+    for rows, leads in waves.played(turns):
+        _play(means, variances, rows, leads, margin)
+    return (means * np.float32(unit)).reshape(shape)
 
 
 def _play(
     means: Float32Array,
     variances: Float32Array,
     rows: IntArray,
-    codes: Float32Array,
+    leads: Float32Array,
     margin: np.float32,
 ) -> None:
     """Update the skills of a wave's systems in place.
@@ -406,8 +326,8 @@ def _play(
     Args:
         means: the means of skills, systems × (M · draws).
         variances: the variances of skills, of the same shape.
-        rows: as in `Wave`.
-        codes: outcomes of the wave's comparisons in every draw.
+        rows: of a wave, see `ScoreWaves.played`.
+        leads: of the same wave.
         margin: the margin of a draw.
     """
     # This is the hot loop of resampled TrueSkill: everything is computed in place in these arrays.
@@ -420,15 +340,19 @@ def _play(
     gap = mean[0] - mean[1]
     gap *= inverse
     width = inverse * margin
-    lead = gap * codes
+    # Draws need a different correction from wins, and a more expensive one.
+    drawn, absent = np.flatnonzero(leads == 0), np.isnan(leads)
+    gaps = bool(absent.any())
+    # The signs of differences of ranks, which are whole numbers; `np.sign` is slow.
+    sign = np.clip(leads, -1, 1, out=leads)
+    if gaps:
+        sign[absent] = 0
+    lead = gap * sign
     lead -= width
     v, w = _won(lead)
-    v *= codes
-    # Draws need a different correction from wins, and a more expensive one.
-    drawn = np.flatnonzero(codes == 0)
+    v *= sign
     v[drawn], w[drawn] = _drawn(gap.take(drawn), width.take(drawn))
-    absent = codes == _MISSING
-    if absent.any():
+    if gaps:
         v[absent] = w[absent] = 0
     v *= inverse
     inverse *= inverse

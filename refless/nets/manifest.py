@@ -163,8 +163,8 @@ def folder_of(location: str, train: str) -> Path:
         OptionError: neither a folder nor a model of the hub.
     """
     remedy = (
-        f"train a model, e.g. with `gecjury train {train} -o {location} --recipe small`, or "
-        "correct the path"
+        f"train a model, e.g. with `gecjury train {train} -o my-model --recipe small`, or correct "
+        "the path"
     )
     check_name(location, packaged=False, remedy=remedy)
     return user_path(location)

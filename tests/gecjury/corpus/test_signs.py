@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from gecjury.corpus import signs
-from gecjury.corpus.signs import as_text, as_tokens, has_forms, other_forms
+from gecjury.corpus.signs import as_text, as_tokens, has_forms, other_forms, special_lines
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,4 @@ def test_quick_answers_about_plain_lines_are_those_of_the_expression() -> None:
     texts = ["".join(letters) for size in range(5) for letters in product(alphabet, repeat=size)]
     for text in texts:
         assert has_forms(text) == (signs._SPECIAL.search(text) is not None), text
+        assert [*special_lines([text])] == [text] * (has_forms(text) or not text.isascii()), text

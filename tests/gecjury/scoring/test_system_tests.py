@@ -27,7 +27,7 @@ from gecjury.scoring.system_tests import (
 )
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
-from gecjury.stats.trueskill import rate_resampled
+from gecjury.stats.trueskill import ScoreWaves, rate_resampled
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ def test_skills_of_resampled_corpora_are_kept(
     draws = np.sort(np.random.default_rng(9).integers(8, size=(5, 8)), axis=1)
     played: list[int] = []
 
-    def counted(*arguments: object, metrics: int, **more: object) -> FloatArray:
-        played.append(metrics)
-        return rate_resampled(*arguments, metrics=metrics, **more)  # type: ignore[arg-type]
+    def counted(waves: ScoreWaves, *arguments: object, **more: object) -> FloatArray:
+        played.append(waves.ranks.shape[1])
+        return rate_resampled(waves, *arguments, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(gecjury.stats.trueskill, "rate_resampled", counted)
     kept = Runtime(cache=tmp_path)

@@ -28,7 +28,6 @@ from gecjury.stats.soft_accuracy import (
     resampled_soft_accuracy,
     soft_signs,
 )
-from gecjury.stats.trueskill import ComparedWaves, Game, rate_resampled, score_waves
 
 NAN = float("nan")
 
@@ -99,21 +98,6 @@ def test_tests_of_swapped_systems_in_blocks_equal_those_of_the_whole() -> None:
     )
     # What remains is the signs, 2,000 × 60, their copy, and a temporary one during creation.
     assert few < 3.5 * 2000 * 60 * 8 < many
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_waves_compared_on_demand_equal_precomputed_ones(missing: float) -> None:
-    scores = [table(7, 15, seed, missing) for seed in (1, 2)]
-    draws = make_resampled("sentences", 8, 15, 7, seed=1)
-    precomputed, compared = score_waves(scores), score_waves(scores, at_once=1)
-    assert isinstance(precomputed, list)
-    assert isinstance(compared, ComparedWaves)
-    found = [
-        rate_resampled(waves, draws.counts, 7, Game(), metrics=2, at_once=30)
-        for waves in (precomputed, compared)
-    ]
-    assert np.array_equal(*found)
-    assert found[0].std() > 0
 
 
 def test_expected_wins_in_blocks_equal_those_of_the_whole() -> None:

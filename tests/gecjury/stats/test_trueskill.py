@@ -11,12 +11,12 @@ from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.ranking import score_outcomes, trueskill
 from gecjury.stats.trueskill import (
     Game,
+    ScoreWaves,
     meetings,
     met,
     rate,
     rate_resampled,
     sampled_opponents,
-    score_waves,
 )
 
 GAME = Game()
@@ -37,8 +37,8 @@ def test_trueskill_of_all_draws_equals_that_of_each(
     assert draws.sentences is not None
     # All games are played, or those with some opponents on each sentence.
     rounds = meetings(systems, lines, opponents, seed) if opponents else None
-    waves = score_waves(tables, rounds)
-    found = rate_resampled(waves, draws.counts, systems, GAME, metrics=metrics, at_once=4 * systems)
+    waves = ScoreWaves(tables, rounds)
+    found = rate_resampled(waves, draws.counts, GAME, at_once=4 * systems)
     for number, table in enumerate(tables):
         for row, lines_of_draw in enumerate(draws.sentences):
             expected = trueskill(table[:, lines_of_draw], rounds=rounds)
@@ -48,13 +48,13 @@ def test_trueskill_of_all_draws_equals_that_of_each(
 def test_splitting_does_not_change_the_ratings_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     # In single precision, to the last bit; draws of different lengths end at different steps.
     rng = np.random.default_rng(3)
-    waves = score_waves([rng.integers(4, size=(6, 20)).astype(float) for _ in range(2)])
+    waves = ScoreWaves([rng.integers(4, size=(6, 20)).astype(float) for _ in range(2)])
     counts = rng.integers(3, size=(7, 20)).astype(float)
-    whole = rate_resampled(waves, counts, 6, GAME, metrics=2)
+    whole = rate_resampled(waves, counts, GAME)
     monkeypatch.setattr("gecjury.stats.trueskill._LEAST_SHARE", 1)
-    split = rate_resampled(waves, counts, 6, GAME, metrics=2, workers=2, at_once=24)
+    split = rate_resampled(waves, counts, GAME, workers=2, at_once=24)
     assert split.tolist() == whole.tolist()
-    alone = [rate_resampled(waves, row[None], 6, GAME, metrics=2)[:, 0] for row in counts]
+    alone = [rate_resampled(waves, row[None], GAME)[:, 0] for row in counts]
     assert np.stack(alone, axis=1).tolist() == whole.tolist()
 
 

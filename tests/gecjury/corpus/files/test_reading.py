@@ -162,3 +162,12 @@ def test_an_empty_list_is_not_called_m2(here: Path) -> None:
     (here / "x.json").write_text("[]")
     with pytest.raises(InputError, match=r"x\.json: has no text; expected one a row"):
         read_version("x.json")
+
+
+def test_a_line_of_millions_of_characters_is_no_sentence(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gecjury.corpus.files.reading._MOST_CHARACTERS", 20)
+    (here / "long.txt").write_text("I have it .\n" + 21 * "a" + "\n")
+    with pytest.raises(InputError, match=r"long\.txt, line 2: has 21 characters; expected"):
+        read_version("long.txt")
