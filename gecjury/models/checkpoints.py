@@ -302,7 +302,8 @@ def check_name(name: str, packaged: bool = True, remedy: str = "") -> None:
         remedy = f"{EMBEDDED!r} names the encoder that comes with gecjury"
     hub = "" if on_hub else ", and not a name on the Hugging Face hub (owner/name)"
     raise OptionError(
-        f"model {name!r:.300}: no such folder{hub}" + (f"; {near or remedy}" if near or remedy else "")
+        f"model {name!r:.300}: no such folder{hub}"
+        + (f"; {near or remedy}" if near or remedy else "")
     )
 
 
