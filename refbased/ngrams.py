@@ -349,11 +349,11 @@ class _CodeTable:
             # A cell keeps one of its elements; cells that were not written are never read.
             cell = code.view(np.int64)
             self.cells[cell] = rest
-            places[rest] = found = self.cells.take(cell).astype(np.int64)
+            places[rest] = kept = self.cells.take(cell).astype(np.int64)
             if direct:
                 break
-            # The elements of a cell that are unlike the one that is found there are tried again.
-            rest = rest[(keys.take(found, axis=1) != some).any(axis=0)]
+            # Elements that differ from the one in their cell are tried again.
+            rest = rest[(keys.take(kept, axis=1) != some).any(axis=0)]
             some = keys.take(rest, axis=1)
         firsts = np.flatnonzero(places == np.arange(len(places)))
         ranks = np.empty(len(places), np.int64)

@@ -54,14 +54,17 @@ class Statistics:
                     value = {**old, **value}
                 details[key] = value
         types = [row.sentence_types for row in rows]
+
+        def types_of(system: int, row: int) -> Mapping[tuple[str, int], float]:
+            of_one = types[system]
+            return of_one(0, row) if of_one else {}
+
         return cls(
             np.concatenate([row.values for row in rows]),
             np.concatenate(items) if len(items) == len(rows) else None,
             details,
             tuple(dict.fromkeys(note for row in rows for note in row.notes)),
-            (lambda system, row: of_one(0, row) if (of_one := types[system]) else {})
-            if any(types)
-            else None,
+            types_of if any(types) else None,
         )
 
 
