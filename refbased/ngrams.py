@@ -11,6 +11,7 @@ reference and hypothesis (Koyama et al. 2024, table 1):
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -37,8 +38,9 @@ _CELLS = 1 << 24
 # in the group: UTF-8 has no byte of ones only, so words that contain zero bytes stay distinct, too.
 _PADDING = np.array([2**64 - 2 ** (8 * size) for size in range(9)], np.uint64)
 _NUMBERED = 0xFEFEFEFEFEFEFEFE  # not UTF-8 either: second key of a word whose first is a number
-# Odd factors of random bits, which spread keys over the table.
-_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)
+# Odd factors, which spread keys over the table. They are drawn anew by each process, so that nobody
+# can write a text whose words all fall on one cell.
+_FACTORS = np.frombuffer(os.urandom(24), np.uint64) | np.uint64(1)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from gecjury.corpus.files.gold import have_types, named_types, other_types
 from gecjury.corpus.files.reading import (
     Role,
     align_reference,
+    own_files,
     read_content,
     read_corpus,
     read_source,
@@ -128,7 +129,7 @@ def examine(
     Args:
         source: the sentences to correct.
         hypotheses: system outputs.
-        references: corrections by people, text or M2.
+        references: corrections by people, text or M2; or a folder with each system's own.
         gold: gold edits, M2.
         source_text: the text that grammar checkers read, if it is not the source.
         fix: a folder for repaired copies of the files whose lines do not fit the source, which
@@ -139,13 +140,16 @@ def examine(
         Counts for each file that could be read, and the findings, errors first.
 
     Raises:
-        InputError: standard input (`-`) is named twice.
+        InputError: standard input (`-`) is named twice; a folder lacks a system's references.
         OutputError: the folder has files of these names, or cannot be written to.
     """
     if [source, *hypotheses, *references, gold].count("-") > 1:
         raise InputError("standard input (-) is named twice; it can be read only once")
+    if own := len(references) == 1 and Path(references[0]).is_dir():
+        files, _ = own_files(references[0], [system_name(path) for path in hypotheses])
+        references = [*files.values()]
     with standard_input_kept():
-        reports, findings = _examine(source, hypotheses, references, gold, source_text)
+        reports, findings = _examine(source, hypotheses, references, gold, source_text, own)
         if fix is None:
             return reports, findings
         repairs, more = _repairs(reports, fill=fill)
@@ -153,7 +157,7 @@ def examine(
             return reports, errors_first([*findings, *more])
         copies = dict(zip(repairs, write_repairs(fix, repairs), strict=True))
         outputs, texts = ([copies.get(str(p), p) for p in ps] for ps in (hypotheses, references))
-        reports, findings = _examine(source, outputs, texts, gold, source_text)
+        reports, findings = _examine(source, outputs, texts, gold, source_text, own)
         for path, repair in repairs.items():
             filled = f", {repair.filled} of them filled with the source" if repair.filled else ""
             message = f"repaired from {path}: {len(repair.changes)} changes{filled}, see {CHANGES}"
@@ -191,6 +195,7 @@ def _examine(
     references: Sequence[str | Path],
     gold: str | Path | None,
     source_text: str | Path | None,
+    own: bool,
 ) -> tuple[list[FileReport], list[Finding]]:
     reports: list[FileReport] = []
     # A file of several annotators gives the same finding for each, so each finding is kept once.
@@ -238,7 +243,11 @@ def _examine(
             )
             add(path, ("warning", message))
         read[role][str(path)] = versions
-    _fill(read["reference"], str(source), add)
+    several = read["reference"]
+    # A system's own references are never those of another system.
+    for together in [{path: versions} for path, versions in several.items()] if own else [several]:
+        _fill(together, str(source), add)
+        several |= together
     for role, path in files:
         for version in read[role].get(str(path), ()):
             reports.append(FileReport(role, str(path), version.lines, sources))

@@ -201,22 +201,9 @@ def read_own_references(
     Raises:
         InputError: a file is missing, or is not one reference of every source; names it.
     """
-    files: dict[str, list[Path]] = {}
-    for path in sorted(Path(folder).iterdir()):
-        if path.is_file() and not path.name.startswith("."):
-            files.setdefault(system_name(path), []).append(path)
     references: dict[str, tuple[str, Version]] = {}
-    for name in systems:
-        stem = own_file(name)
-        if stem not in files:
-            there = f" beside {listed(sorted(files)[:5])}" if files else ", and the folder is empty"
-            raise InputError(f"{shown_path(folder)}: no file of {name}; expected {stem}.txt{there}")
-        path, *more = files[stem]
-        if more:
-            raise InputError(
-                f"{shown_path(folder)}: {path.name} and {more[0].name} are both of {name}; "
-                "expected one file for each system"
-            )
+    files, others = own_files(folder, systems)
+    for name, path in files.items():
         file = shown_path(path)
         versions, _ = _read_reference(path, read, overlaps="keep")
         if len(versions) > 1:
@@ -227,13 +214,40 @@ def read_own_references(
         (version,) = align_reference(source, where, file, versions)
         if len(version.lines) != len(source.lines):
             raise wrong_count(file, version.lines, where, source.lines, files=True)
-        if not references and (others := sorted({*files} - {*map(own_file, systems)})):
+        if not references and others:
             first = [*others[:5], *([f"{len(others) - 5} more"] if len(others) > 5 else [])]
             version = version.with_note(
                 f"beside it, files of no output here are left out: {listed(first)}"
             )
         references[name] = file, version
     return references
+
+
+def own_files(
+    folder: str | Path, systems: Collection[str]
+) -> tuple[dict[str, Path], Sequence[str]]:
+    """Return each system's file of own references in a folder, and the names of other files.
+
+    Raises:
+        InputError: a system has no file, or two.
+    """
+    files: dict[str, list[Path]] = {}
+    for path in sorted(Path(folder).iterdir()):
+        if path.is_file() and not path.name.startswith("."):
+            files.setdefault(system_name(path), []).append(path)
+    own: dict[str, Path] = {}
+    for name in systems:
+        stem = own_file(name)
+        if stem not in files:
+            there = f" beside {listed(sorted(files)[:5])}" if files else ", and the folder is empty"
+            raise InputError(f"{shown_path(folder)}: no file of {name}; expected {stem}.txt{there}")
+        own[name], *more = files[stem]
+        if more:
+            raise InputError(
+                f"{shown_path(folder)}: {own[name].name} and {more[0].name} are both of {name}; "
+                "expected one file for each system"
+            )
+    return own, sorted({*files} - {*map(own_file, systems)})
 
 
 def own_file(system: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.doctor import Finding, examine
 
 SOURCE = [
@@ -70,6 +71,21 @@ def test_good_files_give_counts_and_no_findings(files: Files) -> None:
     assert [report.unchanged for report in reports] == [None, 0, 1]
     # blanks do not matter for unchanged lines
     assert examine(files.source, [files.write("a.txt", lines)])[0][1].unchanged == 2
+
+
+def test_a_folder_has_references_of_each_system(files: Files, tmp_path: Path) -> None:
+    mine, folder = files.write("mine.txt", FIXED), tmp_path / "own"
+    folder.mkdir()
+    with pytest.raises(InputError, match=r"no file of mine; expected mine\.txt, and the folder"):
+        examine(files.source, [mine], [folder])
+    (folder / "mine.txt").write_text("\n".join(FIXED[:4]) + "\n")
+    reports, (finding, *_) = examine(files.source, [mine], [folder])
+    assert [(report.role, report.name) for report in reports[1:]] == [
+        ("hypothesis", "mine"),
+        ("reference", "mine"),
+    ]
+    assert finding.level == "error"
+    assert "4 lines" in finding.message
 
 
 def test_a_different_number_of_lines(files: Files) -> None:
