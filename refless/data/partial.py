@@ -13,7 +13,7 @@ import numpy as np
 
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import Language
-from gecjury.refless.data.pairs import CorrectedPair
+from gecjury.refless.data.pairs import CorrectedPair, RankedPair
 
 _REFERENCES = 2
 """Most corrections of one source that are used."""
@@ -23,6 +23,9 @@ _MOST_EDITS = 12
 
 _ERROR_RATE = 0.06
 """Probability of an added error at a token of a correction."""
+
+_TRIES = 40
+"""Draws in a row that may fail before no more are expected to succeed."""
 
 
 _ARTICLES = ("a", "an", "the")
@@ -89,6 +92,57 @@ def partly_corrected(
                 yield PartialVersions(source, tuple(points), tuple(points.values()))
 
 
+def swapped_pairs(
+    corrections: Sequence[CorrectedPair], language: Language, count: int, seed: int
+) -> list[RankedPair]:
+    """Return pairs of partly corrected sentences, which do not favour more changes.
+
+    The better sentence has some of a correction's edits. The worse one lacks one of them; in
+    English, it has an error added by rule in its place.
+
+    Args:
+        count: number of pairs wanted; fewer if the text does not have enough.
+    """
+    rng = np.random.default_rng(seed)
+    edited = [correction for correction in corrections if correction.edits]
+    pairs: dict[tuple[str, str], RankedPair] = {}
+    rounds = _TRIES
+    while rounds:
+        rounds -= 1
+        for place in rng.permutation(len(edited)).tolist():
+            correction = edited[place]
+            kept = rng.random(len(correction.edits)) < 0.5
+            lacking = int(rng.integers(len(kept)))
+            kept[lacking] = True
+            better = correction.text(kept.tolist())
+            kept[lacking] = False
+            worse = correction.text(kept.tolist())
+            if language.code == "en":
+                worse = _with_error(worse, rng)
+            if better and worse and better != worse and (better, worse) not in pairs:
+                pairs[better, worse] = RankedPair(better, worse, correction.source)
+                rounds = _TRIES
+            if len(pairs) >= count:
+                return list(pairs.values())
+    return list(pairs.values())
+
+
+def _with_error(clean: str, rng: np.random.Generator) -> str:
+    """Return a sentence with one error added by rule; empty if no rule can be applied."""
+    words = clean.split()
+    for _ in range(_TRIES if words else 0):
+        start = int(rng.integers(len(words)))
+        wrong, right = _change(words[start : start + 2], rng) or ([], [])
+        if wrong != right:
+            return " ".join([*words[:start], *wrong, *words[start + len(right) :]])
+    return ""
+
+
+def _change(words: Sequence[str], rng: np.random.Generator) -> TokenChange | None:
+    """Return what a random rule makes of the first of two words, or of both."""
+    return _RULES[int(rng.integers(len(_RULES)))](words, rng)
+
+
 TokenChange = tuple[list[str], list[str]]
 """The corrupted tokens and their correction, which is the first or both of a rule's words."""
 
@@ -106,8 +160,7 @@ def spoil(clean: str, rng: np.random.Generator, rate: float) -> CorrectedPair:
     while index < len(words):
         change: TokenChange | None = None
         if rng.random() < rate:
-            rule = _RULES[int(rng.integers(len(_RULES)))]
-            change = rule(words[index : index + 2], rng)
+            change = _change(words[index : index + 2], rng)
         wrong, right = change or ([words[index]], [words[index]])
         if wrong != right:
             edits.append(Edit(len(spoilt), len(spoilt) + len(wrong), " ".join(right)))

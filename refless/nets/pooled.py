@@ -70,8 +70,13 @@ def _encoder(checkpoint: Checkpoint, config: ModelConfig) -> Network:
     return network
 
 
-def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Network:
+def fresh_pooled(
+    location: str, names: Sequence[str], *, seed: int = 0, half: bool = False
+) -> Network:
     """Load an encoder with a randomly initialised head on the mean of its states.
+
+    Args:
+        half: load only the lower half of its layers.
 
     Raises:
         GecjuryError: see `gecjury.refless.nets.regressor.load_model`.
@@ -80,6 +85,8 @@ def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Netwo
 
     checkpoint = resolve(location)
     config = read_config(checkpoint, **head_config(names))
+    if half:
+        config.num_hidden_layers = max(1, int(config.num_hidden_layers) // 2)
     set_seed(seed)
     return _joined(_encoder(checkpoint, config), len(names))
 

@@ -9,12 +9,14 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.foreign import Network, Tokenizer
 from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.pairs import CorrectedPair, RankedPair, pairs_print, ranked_pairs
+from gecjury.refless.data.partial import swapped_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
 from gecjury.refless.nets.regressor import (
@@ -34,11 +36,13 @@ from gecjury.refless.training.detection import (
 )
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
-from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
+from gecjury.refless.training.recipe import RankerRecipe
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.worth import Worth, worth_of, worth_table
 
 _ENCODER = "encoder"
+
+_PENALTY = 0.05
 
 
 def split_corrections(
@@ -94,8 +98,10 @@ def train_impara(job: RankerJob) -> RankerReport:
     pairs = _make_pairs(job)
     start, detected = run_detection(job, _without_held_out(job), watch)
     tokenizer = load_tokenizer(start)
-    pooled = recipe.pooling == "mean"
-    model = (fresh_pooled if pooled else load_model)(start, ("rank",), seed=settings.seed)
+    if recipe.pooled:
+        model = fresh_pooled(start, ("rank",), seed=settings.seed, half=recipe.linear)
+    else:
+        model = load_model(start, ("rank",), seed=settings.seed)
 
     def gaps(model: Network, part: str) -> FloatArray:
         # For each pair, the output for the better sentence minus that for the worse.
@@ -106,18 +112,21 @@ def train_impara(job: RankerJob) -> RankerReport:
             difference: FloatArray = better - worse
         return difference
 
-    task = LearningTask(
-        name="ranker",
-        model=model,
-        tokenizer=tokenizer,
-        examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
-        evaluate=lambda model: {"score": pair_accuracy(gaps(model, "dev"))},
-        objective="ranking",
-        label="impara: training",
-    )
-    result = fit(task, settings, job.work / "ranker", job.runtime, watch)
+    if recipe.linear:
+        _fit_linear(model, tokenizer, pairs["train"], job)
+    else:
+        task = LearningTask(
+            name="ranker",
+            model=model,
+            tokenizer=tokenizer,
+            examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
+            evaluate=lambda model: {"score": pair_accuracy(gaps(model, "dev"))},
+            objective="ranking",
+            label="impara: training",
+        )
+        model = fit(task, settings, job.work / "ranker", job.runtime, watch).model
     # Computed once for accuracy and worth, with the best epoch's model.
-    reached = {part: gaps(result.model, part) for part in ("dev", "test")}
+    reached = {part: gaps(model, part) for part in ("dev", "test")}
     figures = [
         {"part": part, "accuracy": pair_accuracy(values), "pairs": len(values)}
         for part, values in reached.items()
@@ -131,7 +140,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     )
     report = RankerReport(tuple(figures), worth)
     if is_main_process():
-        (save_pooled if pooled else save_model)(result.model, tokenizer, job.folder)
+        (save_pooled if recipe.pooled else save_model)(model, tokenizer, job.folder)
         card = _card(job, pairs, report, detected)
         encoder = recipe.encoder
         if is_folder(encoder):
@@ -140,10 +149,10 @@ def train_impara(job: RankerJob) -> RankerReport:
                 shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True)
             encoder = _ENCODER
         record = {
-            "format": IMPARA_POOLED_FORMAT if pooled else IMPARA_FORMAT,
+            "format": IMPARA_POOLED_FORMAT if recipe.pooled else IMPARA_FORMAT,
             "encoder": encoder,
             "run": run,
-            "pooling": recipe.pooling,
+            "pooling": "mean" if recipe.pooled else recipe.pooling,
             "detection": detected,
             **asdict(report),
         }
@@ -151,6 +160,43 @@ def train_impara(job: RankerJob) -> RankerReport:
         job.finish(texts, record, card)
     wait_for_all()
     return report
+
+
+def _fit_linear(
+    model: Network, tokenizer: Tokenizer, pairs: Sequence[RankedPair], job: RankerJob
+) -> None:
+    """Set a pooled model's head to a logistic regression on the differences of pairs.
+
+    The loss is the mean of log(1 + exp(worse − better)), plus `_PENALTY` times half the squared
+    weights of standardised states.
+    """
+    import torch
+    from scipy.optimize import minimize
+
+    folder = job.work / "states"
+    if is_main_process():
+        save_pooled(model, tokenizer, folder)
+    wait_for_all()
+    encoder = load_encoder(EncoderSpec(str(folder), max_length=job.recipe.settings.max_length))
+    texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
+    states = encoder.encode(texts).vectors.astype(np.float64)
+    mean, deviation = states.mean(axis=0), states.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    better, worse = np.split((states - mean) / deviation, 2)
+    differences = better - worse
+
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        margins = differences @ weights
+        slope = -differences.T @ (1.0 / (1.0 + np.exp(margins))) / len(margins)
+        value = np.logaddexp(0.0, -margins).mean() + _PENALTY / 2 * weights @ weights
+        return float(value), slope + _PENALTY * weights
+
+    start = np.zeros(states.shape[1])
+    weights = minimize(loss, start, jac=True, method="L-BFGS-B").x / deviation
+    with torch.no_grad():
+        model.classifier.weight[0] = torch.from_numpy(weights)
+        # Outputs are around 0, where the sigmoid of a score is steepest.
+        model.classifier.bias[0] = float(-mean @ weights)
 
 
 def _without_held_out(job: RankerJob) -> LabelledText | None:
@@ -176,7 +222,12 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
         return load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64)
 
     for part, wanted in sizes.items():
-        pairs[part] = ranked_pairs(parts[part], rng, max(wanted, LEAST), encode)
+        count = max(wanted, LEAST)
+        if part == "train" and recipe.linear:
+            language = language_of(recipe.language)
+            pairs[part] = swapped_pairs(parts[part], language, count, settings.seed)
+        else:
+            pairs[part] = ranked_pairs(parts[part], rng, count, encode)
         refuse_few(len(pairs[part]), f"pairs for {part}: sentences need two or more edits")
     return pairs
 
@@ -207,7 +258,7 @@ def _card(
     report: RankerReport,
     detected: Mapping[str, float],
 ) -> str:
-    pooling = job.recipe.pooling
+    pooled = job.recipe.pooled
     rows = [(f["part"], f["accuracy"], f["pairs"]) for f in report.figures]
     table = markdown_table(("part", "accuracy", "pairs"), rows)
     made = ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items())
@@ -221,12 +272,12 @@ def _card(
         "impara",
         data={"corrections": str(len(job.corrections)), "pairs": made, "split": "by source"},
         results="\n\n".join([worth_table(report.worth), table, *figures_in_words(detected)]),
-        usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, pooling)}",
-        notes=[reads_means] if pooling == "mean" else [],
+        usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, pooled)}",
+        notes=[reads_means] if pooled else [],
     )
 
 
-def ranker_metric(model: str, pooling: RankerPooling) -> str:
+def ranker_metric(model: str, pooled: bool) -> str:
     """Return the metric to use a folder with; a ranker of means gets no threshold (IMPARA-GED)."""
     named = f"impara:model={model}".replace(",", "\\,")
-    return named if pooling == "cls" else f"{named},threshold=none"
+    return f"{named},threshold=none" if pooled else named

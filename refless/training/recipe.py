@@ -25,8 +25,13 @@ _MODEL = "model and optimisation"
 _BEYOND = "beyond the paper (see docs/guides/train.md for what each gives)"
 
 _ENCODER: Mapping[str, tuple[str, ...]] = {"encoder features": ()}
-_TUNED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune",), **_ENCODER}
-_TRAINED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune", "detection"), **_ENCODER}
+_FITTED: Mapping[str, tuple[str, ...]] = {"linear": (), **_ENCODER}
+_TUNED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune",), **_FITTED}
+_TRAINED: Mapping[str, tuple[str, ...]] = {
+    "kernel": ("fine_tune", "detection"),
+    "linear": ("detection",),
+    **_ENCODER,
+}
 _REGRESSED: Mapping[str, tuple[str, ...]] = {"": ("kernel", "encoder features")}
 
 
@@ -138,12 +143,21 @@ class RankerRecipe(BaseRecipe):
 
     Attributes:
         pooling: what the ranker reads: the first token, or the mean of all.
+        linear: fit a linear ranker to the mean states half-way up the encoder instead of
+            fine-tuning; in its pairs, an edit of the better sentence is missing in the worse one,
+            in English with an added error in its place.
         pairs: pairs to generate for training; dev and test get an eighth of that each.
     """
 
     detector: str = option("", metavar="DIR", heading=_BEYOND, needs={"detection": ()})
-    pooling: RankerPooling = "cls"
+    pooling: RankerPooling = option("cls", needs={"linear": ()})
+    linear: bool = False
     pairs: int = option(4096, metavar="N", least=0, most=100_000_000)
+
+    @property
+    def pooled(self) -> bool:
+        """True if the ranker reads the mean of states."""
+        return self.linear or self.pooling == "mean"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +11,15 @@ import numpy as np
 import pytest
 
 from gecjury import load
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import CorrectedPair, token_edits
+from gecjury.refless.data.partial import swapped_pairs
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
 from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
 from tests import tiny
@@ -108,6 +112,44 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "checkpoints").exists()
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, recipe=replace(job.recipe, pairs=150)))
+
+
+def test_a_linear_ranker_is_a_logistic_regression_on_half_the_layers(tmp_path: Path) -> None:
+    import torch
+    from safetensors.numpy import load_file
+    from transformers import AutoModel, AutoTokenizer
+
+    encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
+    recipe = RankerRecipe(str(encoder), linear=True, pairs=80, language="sv")
+    data = corrections()
+    job = RankerJob(corrections=data, recipe=recipe, folder=tmp_path / "out", runtime=RUNTIME)
+    report = train_impara(job)
+    assert report.figures[1]["accuracy"] > 0.8
+    record = json.loads((tmp_path / "out" / "gecjury.json").read_text())
+    assert (record["format"], record["pooling"]) == ("gecjury-impara/2", "mean")
+    words = AutoTokenizer.from_pretrained(tmp_path / "out")
+    whole = AutoModel.from_pretrained(encoder).eval()
+    head = load_file(tmp_path / "out" / "head.safetensors")
+
+    def states(texts: Sequence[str]) -> FloatArray:
+        rows = []
+        with torch.inference_mode():
+            for text in texts:
+                read = whole(**words(text, return_tensors="pt"), output_hidden_states=True)
+                rows.append(read.hidden_states[1][0].mean(0).numpy())
+        return np.array(rows, dtype=np.float64)
+
+    table = load(f"impara:model={tmp_path / 'out'},threshold=none").score(SOURCES, SOURCES)
+    outputs = states(SOURCES) @ head["weight"][0] + head["bias"][0]
+    assert table.sentences[0] == pytest.approx(1 / (1 + np.exp(-outputs)), abs=2e-6)
+    # At the least loss, the slope of log(1 + exp(worse − better)) balances the penalty .05 · w
+    # of the standardised states' weights w.
+    pairs = swapped_pairs(split_corrections(data, 0)["train"], language_of("sv"), 80, 0)
+    better, worse = (states([getattr(p, side) for p in pairs]) for side in ("better", "worse"))
+    deviation = np.concatenate([better, worse]).std(axis=0)
+    gaps, weights = (better - worse) / deviation, head["weight"][0] * deviation
+    slope = gaps.T @ (1 / (1 + np.exp(gaps @ weights))) / len(pairs)
+    assert slope == pytest.approx(0.05 * weights, abs=1e-4)
 
 
 def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:

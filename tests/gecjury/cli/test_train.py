@@ -417,7 +417,6 @@ def test_a_recipe_sets_options_that_the_command_line_can_override() -> None:
     ("argv", "message"),
     [
         (["some", "r.tsv", "--recipe", "base"], "train detector multiged-en -o my-detector --rec"),
-        (["impara", "s,t", "--recipe", "base"], "train detector multiged-en -o my-detector --rec"),
     ],
 )
 def test_a_recipe_with_missing_requirements_is_refused_with_the_remedy(

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import ENGLISH, language_of
 from gecjury.refless.data.pairs import CorrectedPair
-from gecjury.refless.data.partial import PartialVersions, partly_corrected, spoil
+from gecjury.refless.data.partial import (
+    PartialVersions,
+    partly_corrected,
+    spoil,
+    swapped_pairs,
+)
 
 SOURCE = "He go to school by the bus every days with him friend ."
 EDITS = (Edit(1, 2, "goes"), Edit(5, 6, ""), Edit(8, 9, "day"), Edit(10, 11, "his"))
@@ -72,6 +77,29 @@ def test_two_corrections_of_a_source_are_drawn() -> None:
     assert len(set(drawn)) == len(drawn) == 2
     again = [versions.texts[1] for versions in partly_corrected(corrections, CZECH, 0)]
     assert drawn == again
+
+
+def test_pairs_differ_by_an_edit_and_in_english_by_an_error_in_its_place() -> None:
+    whole = CorrectedPair(SOURCE, EDITS)
+    partial = {whole.text([bool(bits >> place & 1) for place in range(4)]) for bits in range(16)}
+    # 4 edits, each beside 8 subsets of the others
+    plain = swapped_pairs([whole], CZECH, 100, 0)
+    assert len(plain) > 20
+    assert all({pair.better, pair.worse} <= partial for pair in plain)
+    assert all(pair.source == SOURCE for pair in plain)
+    assert len({(pair.better, pair.worse) for pair in plain}) == len(plain)
+    english = swapped_pairs([whole], ENGLISH, 100, 0)
+    assert len(english) == 100
+    assert {pair.better for pair in english} <= partial - {SOURCE}
+    assert sum(pair.worse in partial for pair in english) < 10
+    assert english == swapped_pairs([whole], ENGLISH, 100, 0)
+
+
+def test_sentences_without_edits_and_emptied_ones_give_no_pairs() -> None:
+    assert swapped_pairs([CorrectedPair("a b", ())], ENGLISH, 8, 0) == []
+    assert swapped_pairs([CorrectedPair("a", (Edit(0, 1, ""),))], CZECH, 8, 0) == []
+    # No rule changes a single letter, so there is no error to add.
+    assert swapped_pairs([CorrectedPair("7", (Edit(0, 1, "8"),))], ENGLISH, 8, 0) == []
 
 
 SPOKEN = "the cat goes to school , very quickly and is happy"
