@@ -30,12 +30,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from importlib import metadata
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.core.runtime import version_of
 from gecjury.core.textfiles import FileLines
 from gecjury.core.wording import READING, listed
 from gecjury.corpus.corpus import Corpus, Group, Version
@@ -88,18 +88,11 @@ def tokeniser_signature(name: str) -> str:
     if name == "space":
         return name
     packages = _PACKAGES.get(name, ("spacy",))
-    made = [name, *(f"{package}={_version(package)}" for package in packages)]
+    made = [name, *(f"{package}={version_of(package) or 'missing'}" for package in packages)]
     if name.startswith("spacy:"):
         meta = getattr(_spacy(name), "meta", {})
         made.append(f"{meta.get('lang')}_{meta.get('name')}={meta.get('version')}")
     return " ".join(made)
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "missing"
 
 
 @lru_cache(maxsize=4)
