@@ -130,8 +130,8 @@ class JudgedDifferences:
 def _parts(wanted: Differences, width: int, at_once: int) -> Iterator[IntArray]:
     """Yield the places of the pairs that humans compared, as many at a time as fit in memory."""
     places = wanted.compared
-    # A dozen arrays of this size exist at the same time.
-    for part in blocks(len(places), width, at_once // 4):
+    # A dozen arrays of this size exist at the same time. All pairs of twelve systems fit in one.
+    for part in blocks(len(places), width, at_once // 3):
         yield places[part]
 
 
