@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, filterfalse
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -154,8 +154,8 @@ def tokenised(
     if isinstance(lines, FileLines):
         return lines.changed_by(read)
     if name == "space":
-        text_of = {line: read(line) for line in special_lines(lines)}
-        return tuple(map(text_of.get, lines, lines))
+        text_of = {line: read(line) for line in _special_of(tuple(lines))}
+        return tuple(map(text_of.get, lines, lines)) if text_of else tuple(lines)
     text_of = {}
     for number, line in enumerate(lines, 1):
         if line not in text_of:
@@ -225,12 +225,17 @@ def is_raw(line: str) -> bool:
     return _APART.isdisjoint(line.split()) and _ATTACHED.search(line) is not None
 
 
+@lru_cache(maxsize=4096)
+def _whole(line: str) -> bool:
+    return _APART.isdisjoint(line.split())
+
+
 def raw_share(lines: Sequence[str]) -> float:
     """Return the share of raw lines among the first lines that show whether they are raw."""
     first = lines[:SHOWING]
     # Most lines of tokens end with such a mark, and are not split.
     others = [line[:_LONGEST] for line in first if not line.endswith(_ENDS)]
-    others = [line for line in others if _APART.isdisjoint(line.split())]
+    others = [line for line in others if _whole(line)]
     raw = sum(_ATTACHED.search(line) is not None for line in others)
     return raw / max(raw + len(first) - len(others), 1)
 
@@ -404,10 +409,20 @@ def settled(corpus: Corpus, language: Language) -> Language:
         name = f"auto:{_raw_tokens(language, [*texts.values(), *cut])}" if raw else "space"
         language = replace(language, tokens=name)
     if language.fold == "auto":
-        special = chain.from_iterable(map(special_lines, texts.values()))
+        special = chain.from_iterable(map(_special, texts.values()))
         fold = "quotes" if any(map(_needs_folding, special)) else language_of(language.code).fold
         language = replace(language, fold=fold)
     return language
+
+
+def _special(lines: Sequence[str]) -> Iterable[str]:
+    """Return `special_lines`; those on disk are looked for only as long as they are asked for."""
+    return special_lines(lines) if isinstance(lines, FileLines) else _special_of(tuple(lines))
+
+
+@lru_cache(maxsize=64)
+def _special_of(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(special_lines(lines))
 
 
 def _needs_folding(line: str) -> bool:
@@ -448,7 +463,11 @@ def signs_note(texts: Iterable[Sequence[str]], sources: Sequence[str]) -> str:
     classes: Counter[str] = Counter()
     lines = 0
     for text in texts:
-        for line, source in zip(text, sources, strict=True):
+        pairs: Iterable[tuple[str, str]] = zip(text, sources, strict=True)
+        if not isinstance(text, FileLines):
+            special = {*_special(text), *_special(sources)}
+            pairs = filterfalse(special.isdisjoint, pairs)
+        for line, source in pairs:
             if line != source and (has_forms(line) or has_forms(source)):
                 others = other_forms(line, source)
                 classes.update(others)
