@@ -33,7 +33,6 @@ from gecjury.core.wording import visible
 # What only a download needs is imported there: data are usually present.
 if TYPE_CHECKING:
     import http.client
-    import urllib.request
 
 _CHUNK = 1 << 16
 _TIMEOUT = 30.0  # seconds without a byte after which a connection counts as cut
@@ -305,10 +304,13 @@ def _received(file: DataFile, url: str, stop: threading.Event) -> bytes:
     return bytes(data)
 
 
-def _web_opener() -> urllib.request.OpenerDirector:
-    """Return an opener for http and https; the handlers of `urlopen` also follow links to ftp."""
+def _open(name: str, url: str) -> http.client.HTTPResponse:
+    import http.client
+    import urllib.error
     import urllib.request
 
+    request = urllib.request.Request(url, headers={"User-Agent": "gecjury"})
+    # The handlers of `urlopen` also follow links to ftp.
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler,
@@ -320,18 +322,9 @@ def _web_opener() -> urllib.request.OpenerDirector:
         urllib.request.UnknownHandler,
     ):
         opener.add_handler(handler())
-    return opener
-
-
-def _open(name: str, url: str) -> http.client.HTTPResponse:
-    import http.client
-    import urllib.error
-    import urllib.request
-
-    request = urllib.request.Request(url, headers={"User-Agent": "gecjury"})
     shown = public_address(url)
     try:
-        answer: http.client.HTTPResponse = _web_opener().open(request, timeout=_TIMEOUT)
+        answer: http.client.HTTPResponse = opener.open(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
         reason = visible(str(error.reason).partition("\n")[0].strip()[:200])

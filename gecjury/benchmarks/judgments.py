@@ -263,13 +263,10 @@ def _parse_xml(path: Path, handler: _RankingHandler) -> None:
     from xml.parsers.expat import XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE
 
     # defusedxml ships no type hints. Its parser for SAX would import modules for the network.
+    import defusedxml.ElementTree as etree  # type: ignore[import-untyped]
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
-    from defusedxml.ElementTree import (  # type: ignore[import-untyped]
-        DefusedXMLParser,
-        ParseError,
-    )
 
-    data, parser = read_bytes(path), DefusedXMLParser(target=handler)
+    data, parser = read_bytes(path), etree.DefusedXMLParser(target=handler)
     handler.parser = parser.parser
     # So that a reference to another file is noticed, which is then refused.
     parser.parser.SetParamEntityParsing(XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE)
@@ -283,7 +280,7 @@ def _parse_xml(path: Path, handler: _RankingHandler) -> None:
             f"{path}: declares entities or external references, which are not read "
             f"({type(error).__name__}); write the text out instead"
         ) from error
-    except ParseError as error:
+    except etree.ParseError as error:
         wrong, _, place = str(error).partition(": line ")
         raise InputError(
             f"{path}, line {place.partition(',')[0]}: not well-formed XML ({wrong}); expected "

@@ -225,17 +225,12 @@ def is_raw(line: str) -> bool:
     return _APART.isdisjoint(line.split()) and _ATTACHED.search(line) is not None
 
 
-@lru_cache(maxsize=4096)
-def _whole(line: str) -> bool:
-    return _APART.isdisjoint(line.split())
-
-
 def raw_share(lines: Sequence[str]) -> float:
     """Return the share of raw lines among the first lines that show whether they are raw."""
     first = lines[:SHOWING]
     # Most lines of tokens end with such a mark, and are not split.
     others = [line[:_LONGEST] for line in first if not line.endswith(_ENDS)]
-    others = [line for line in others if _whole(line)]
+    others = [line for line in others if _APART.isdisjoint(line.split())]
     raw = sum(_ATTACHED.search(line) is not None for line in others)
     return raw / max(raw + len(first) - len(others), 1)
 

@@ -427,5 +427,6 @@ def swapped_accuracies(won: FloatArray, used: FloatArray, signs: FloatArray) -> 
     # One product for both, since reading the signs takes most of the time.
     both = np.concatenate([won, used], axis=2)
     middle, swing = both.sum(axis=(0, 1)) / 2, signs @ (both[0] - both[1]) / 2
-    one, two = (ratio(*np.split(middle + turn * swing, 2, axis=1), np.nan) for turn in (1.0, -1.0))
-    return one - two
+    right, pairs = np.split(np.stack([middle + swing, middle - swing]), 2, axis=2)
+    one, two = ratio(right, pairs, np.nan)
+    return np.asarray(one - two)
