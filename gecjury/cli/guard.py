@@ -7,9 +7,8 @@ import platform
 import sys
 import tempfile
 import traceback
-from importlib import metadata
 
-from gecjury.core.runtime import __version__
+from gecjury.core.runtime import __version__, version_of
 
 UNFORESEEN = 70
 """Exit status: a fault of the program itself."""
@@ -27,11 +26,7 @@ def tell_unforeseen(error: BaseException, folder: str | None = None) -> str:
         folder: folder for the report; by default the system's folder for temporary files.
     """
     lines = [f"gecjury {__version__}, Python {platform.python_version()}, {sys.platform}"]
-    for name in _PACKAGES:
-        try:
-            lines.append(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            continue
+    lines += [f"{name} {version}" for name in _PACKAGES if (version := version_of(name))]
     # Causes may form a cycle.
     seen: set[int] = set()
     raised: BaseException | None = error

@@ -26,6 +26,16 @@ __version__ = "0.1.0"
 _T = TypeVar("_T")
 
 
+def version_of(package: str) -> str | None:
+    """Return the version of a package; None if it is not installed."""
+    # Its import reads modules for mail.
+    from importlib import metadata
+
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version(package)
+    return None
+
+
 @cache
 def import_alone(*names: str) -> Sequence[ModuleType]:
     """Import modules without running their packages, whose import may take far longer.

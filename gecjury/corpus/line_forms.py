@@ -27,7 +27,7 @@ _LONGEST = 20_000  # characters of a line that are compared
 _CUT = 0.05  # least share of lines that are cut off
 _SHORTER = 0.9  # share of its source's letters that a line has at most if it is cut off
 
-_USUAL = (string.ascii_letters + string.digits + " .,;:!?'\"-`$%").encode()
+_USUAL = (string.ascii_letters + string.digits + " .,;!?$%").encode()
 _WORDS = re.compile(r"\w+")
 _CLOSING = " \t\"'”’»」』)）]"
 _SIGNS = ".!?…。！？।؟۔"
@@ -102,7 +102,7 @@ def without_forms(
 ) -> tuple[Sequence[str], tuple[FoundForm, ...]]:
     """Take off the forms that many lines have, and no source; name those that stay, too."""
     found: list[FoundForm] = []
-    texts = sum(map(bool, lines))
+    texts = len(lines) - lines.count("")
     rare = _rare(lines)
     for form in _FORMS:
         least = max(2, form.share * texts)
@@ -121,7 +121,7 @@ _FormedLine = tuple[int, str, Sequence[str]]
 
 
 def _rare(lines: Sequence[str]) -> str:
-    """Return the characters of lines that are not usual in English: for most texts, very few."""
+    """Return the characters of lines that are not usual in English: for most texts, few."""
     data = "".join(lines).encode("utf-8", "surrogatepass")
     return data.translate(None, _USUAL).decode("utf-8", "surrogatepass")
 
@@ -142,7 +142,7 @@ def _inside(form: LineForm, sources: Sequence[str], lines: Sequence[str]) -> _Fo
 def _around(form: LineForm, sources: Sequence[str], lines: Sequence[str]) -> _FormedLine:
     # Most texts have no such form, which few of their lines show.
     some = lines[:: max(1, len(lines) // _LOOKED)]
-    if 3 * sum(map(bool, map(form.pattern.match, some))) < form.share * sum(map(bool, some)):
+    if 3 * len([*filter(form.pattern.match, some)]) < form.share * (len(some) - some.count("")):
         return 0, "", lines
     matches = [match for line in lines if line.strip() and (match := form.pattern.match(line))]
     of_sources = sum(map(bool, map(form.pattern.match, sources)))
@@ -177,21 +177,23 @@ def _groups(lines: Iterable[str]) -> Counter[tuple[str, ...]]:
     return Counter(zip(key, key[1:], key[2:], strict=False))
 
 
-def cut_off(pairs: Iterable[tuple[str, str]]) -> str:
+def cut_off(sources: Sequence[str], lines: Sequence[str]) -> str:
     """Return a message if many lines end before their source does, as at a limit of a model.
 
     Args:
-        pairs: a source and the line that corrects it.
+        sources: lines of the source.
+        lines: the line that corrects each of them.
     """
-    texts = [(source, line) for source, line in pairs if line]
+    texts = len(lines) - lines.count("")
     open_ = [
         (source, line)
-        for source, line in texts
-        if line[-1] not in _SIGNS
+        for source, line in zip(sources, lines, strict=True)
+        # An empty line ends with "", which every text has.
+        if line[-1:] not in _SIGNS
         and line.rstrip(_CLOSING)[-1:] not in _SIGNS
         and source.rstrip(_CLOSING)[-1:] in _SIGNS
     ]
-    if len(open_) < max(3, _CUT * len(texts)):
+    if len(open_) < max(3, _CUT * texts):
         return ""
     # A line that only lacks its full stop has the last word of the source near its end.
     keys = [(key_of(source), key_of(line)) for source, line in open_]
@@ -206,7 +208,7 @@ def cut_off(pairs: Iterable[tuple[str, str]]) -> str:
         ((most, count),) = Counter(sizes).most_common(1)
         after = f", after {most} {what}" if count > 0.9 * len(open_) else after
     return (
-        f"{len(open_)} of {len(texts)} lines end without their last sign{after}: cut by a limit "
+        f"{len(open_)} of {texts} lines end without their last sign{after}: cut by a limit "
         "of the model?"
     )
 
@@ -293,8 +295,10 @@ _FORMS = (
     LineForm("arrows", _ARROWS, None, _MOST, "keep the corrections", ">→⇒➔➜⟶", columns=2),
     LineForm("bold type", _BOLD, _inner(_BOLD), _SOME, signs="*_"),
     LineForm("list numbers", _NUMBER, _without(_NUMBER), _MOST, around=True, agree=_in_order),
-    LineForm("bullets", _BULLET, _without(_BULLET), _MOST, around=True),
-    LineForm("labels", _LABEL, _without(_LABEL), _MOST, around=True, agree=_are_one),
+    LineForm("bullets", _BULLET, _without(_BULLET), _MOST, signs="-*•‣◦·–—", around=True),
+    LineForm("labels", _LABEL, _without(_LABEL), _MOST, signs=":：", around=True, agree=_are_one),
     LineForm("remarks", _REMARK, _without(_REMARK), _REMARKED, signs=")）]】"),
-    LineForm("quotation marks", _QUOTED, _inner(_QUOTED), _MOST, around=True),
+    LineForm(
+        "quotation marks", _QUOTED, _inner(_QUOTED), _MOST, signs="\"`'“„«»‘「『", around=True
+    ),
 )

@@ -149,8 +149,8 @@ class LineLayout:
     @cached_property
     def flaws(self) -> tuple[str, ...]:
         """Remarks on what cannot be repaired: unknown characters, lines that are cut off."""
-        ones = (step for step in self.steps if len(step.sources) == len(step.lines) == 1)
-        cut = cut_off((self.sources[i.start], self.lines[j.start]) for i, j in ones)
+        ones = [(i.start, j.start) for i, j in self.steps if len(i) == len(j) == 1]
+        cut = cut_off([self.sources[i] for i, _ in ones], [self.lines[j] for _, j in ones])
         return tuple(filter(None, [*(f.message for f in self.forms if not f.mended), cut]))
 
     @cached_property
@@ -279,7 +279,7 @@ def misfit(sources: Sequence[str], lines: Sequence[str]) -> str:
     """
     bare, forms = without_forms(sources[:_SAMPLE], lines[:_SAMPLE])
     shifted = _shifted(sources, lines)
-    cut = cut_off(zip(sources[:_SAMPLE], bare, strict=True))
+    cut = cut_off(sources[:_SAMPLE], bare)
     mended = shifted or any(form.mended for form in forms)
     parts = [shifted, *(form.message for form in forms), cut]
     return "; ".join(filter(None, [*parts, _REMEDY if mended else ""]))

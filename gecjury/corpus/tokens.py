@@ -30,12 +30,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from importlib import metadata
-from itertools import chain
+from itertools import chain, filterfalse
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.core.runtime import version_of
 from gecjury.core.textfiles import FileLines
 from gecjury.core.wording import READING, listed
 from gecjury.corpus.corpus import Corpus, Group, Version
@@ -88,18 +88,11 @@ def tokeniser_signature(name: str) -> str:
     if name == "space":
         return name
     packages = _PACKAGES.get(name, ("spacy",))
-    made = [name, *(f"{package}={_version(package)}" for package in packages)]
+    made = [name, *(f"{package}={version_of(package) or 'missing'}" for package in packages)]
     if name.startswith("spacy:"):
         meta = getattr(_spacy(name), "meta", {})
         made.append(f"{meta.get('lang')}_{meta.get('name')}={meta.get('version')}")
     return " ".join(made)
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "missing"
 
 
 @lru_cache(maxsize=4)
@@ -161,8 +154,8 @@ def tokenised(
     if isinstance(lines, FileLines):
         return lines.changed_by(read)
     if name == "space":
-        text_of = {line: read(line) for line in special_lines(lines)}
-        return tuple(map(text_of.get, lines, lines))
+        text_of = {line: read(line) for line in _special_of(tuple(lines))}
+        return tuple(map(text_of.get, lines, lines)) if text_of else tuple(lines)
     text_of = {}
     for number, line in enumerate(lines, 1):
         if line not in text_of:
@@ -411,10 +404,20 @@ def settled(corpus: Corpus, language: Language) -> Language:
         name = f"auto:{_raw_tokens(language, [*texts.values(), *cut])}" if raw else "space"
         language = replace(language, tokens=name)
     if language.fold == "auto":
-        special = chain.from_iterable(map(special_lines, texts.values()))
+        special = chain.from_iterable(map(_special, texts.values()))
         fold = "quotes" if any(map(_needs_folding, special)) else language_of(language.code).fold
         language = replace(language, fold=fold)
     return language
+
+
+def _special(lines: Sequence[str]) -> Iterable[str]:
+    """Return `special_lines`; those on disk are looked for only as long as they are asked for."""
+    return special_lines(lines) if isinstance(lines, FileLines) else _special_of(tuple(lines))
+
+
+@lru_cache(maxsize=64)
+def _special_of(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(special_lines(lines))
 
 
 def _needs_folding(line: str) -> bool:
@@ -455,7 +458,11 @@ def signs_note(texts: Iterable[Sequence[str]], sources: Sequence[str]) -> str:
     classes: Counter[str] = Counter()
     lines = 0
     for text in texts:
-        for line, source in zip(text, sources, strict=True):
+        pairs: Iterable[tuple[str, str]] = zip(text, sources, strict=True)
+        if not isinstance(text, FileLines):
+            special = {*_special(text), *_special(sources)}
+            pairs = filterfalse(special.isdisjoint, pairs)
+        for line, source in pairs:
             if line != source and (has_forms(line) or has_forms(source)):
                 others = other_forms(line, source)
                 classes.update(others)

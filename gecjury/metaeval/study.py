@@ -45,6 +45,7 @@ from gecjury.stats.bootstrap import Interval, figure_interval, sentence_counts
 from gecjury.stats.correlation import MEASURES, correlations
 from gecjury.stats.counts import ratio
 from gecjury.stats.figure import ABOUT, Figure, FromValues
+from gecjury.stats.permutation import permutation_signs
 from gecjury.stats.preferences import (
     SENTENCE_STATISTICS,
     PreferenceAgreement,
@@ -59,7 +60,7 @@ from gecjury.stats.soft_accuracy import (
     ScoreDifferences,
     confidences,
     soft_pairwise_accuracy,
-    soft_signs,
+    soft_permutations,
 )
 from gecjury.stats.trueskill import sampled_opponents
 
@@ -348,18 +349,24 @@ class MetaEvaluation:
             wanted = self.human_differences[view]
             assert wanted is not None  # callers check this
             scores = None if sentences is None else ScoreDifferences(sentences)
-            self._confidences[key] = confidences(wanted, scores, self._signs)
+            signs = self.signs(soft_permutations(len(self.benchmark.corpus), wanted.size))[0]
+            self._confidences[key] = confidences(wanted, scores, signs)
         return self._confidences[key]
 
     @cached_property
     def _confidences(self) -> dict[tuple[View, bytes], FloatArray]:
         return {}
 
+    def signs(self, permutations: int) -> tuple[FloatArray, bool]:
+        """Return `permutation_signs` of the sentences, which all tests share."""
+        if permutations not in self._signs:
+            lines, seed = len(self.benchmark.corpus), self.settings.seed
+            self._signs[permutations] = permutation_signs(lines, permutations, seed)
+        return self._signs[permutations]
+
     @cached_property
-    def _signs(self) -> FloatArray:
-        corpus = self.benchmark.corpus
-        size = len(corpus.names)
-        return soft_signs(len(corpus), seed=self.settings.seed, pairs=size * (size - 1) // 2)
+    def _signs(self) -> dict[int, tuple[FloatArray, bool]]:
+        return {}
 
     @cached_property
     def human_differences(self) -> Mapping[View, Differences | None]:

@@ -33,7 +33,6 @@ from gecjury.stats.permutation import (
     holm_matrix,
     perm_both,
     perm_systems,
-    permutation_signs,
     share_at_least,
     symmetric,
 )
@@ -451,7 +450,7 @@ class Draws:
             The accuracies, shape (M,), and two-sided p, M × M, NaN where it is not defined.
         """
         lines = len(self.study.benchmark.corpus)
-        signs, exact = permutation_signs(lines, self._how.permutations, self.study.settings.seed)
+        signs, exact = self.study.signs(self._how.permutations)
         duels = list(combinations(range(size), 2))
         # A swap of whole sentences needs only sums by sentence.
         won, used = np.zeros((2, 2, lines, len(duels)))
@@ -583,9 +582,11 @@ def resampled_human_scores(
     if kind != "trueskill":
         return None
     # Sums by sentence are computed once; a draw is then one row of a matrix product.
-    net, met = np.zeros((2, sentences, size))
+    net, met = np.zeros((2, sentences * size))
     for part in pairs.parts():
         for side, sign in ((part.first, 1), (part.second, -1)):
-            np.add.at(net, (part.sentence, side), sign * part.preference)
-            np.add.at(met, (part.sentence, side), 1)
-    return np.where(counts @ met > 0, counts @ net, np.nan)
+            cell = part.sentence * size + side
+            net += np.bincount(cell, sign * part.preference, minlength=len(net))
+            met += np.bincount(cell, minlength=len(met))
+    met, net = (counts @ sums.reshape(sentences, size) for sums in (met, net))
+    return np.where(met > 0, net, np.nan)

@@ -23,11 +23,10 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -51,6 +50,9 @@ from gecjury.scoring.options import is_own_file, metric_options, nested, parse
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_code
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Metric = str | Scorer | type[Scorer] | Callable[..., float | None]
 """A metric by name with options as on the command line, loaded, or as a class or function."""
@@ -107,6 +109,8 @@ class Outside:
 @cache
 def outside_metrics() -> Outside:
     """Return the metrics that other packages declare; entry points are looked up once."""
+    from importlib.metadata import entry_points
+
     metrics: dict[str, EntryPoint] = {}
     refused: list[str] = []
     # Sorted by package, so that the order of folders does not decide which of two gets a name.

@@ -10,12 +10,11 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 from gecjury.core.records import from_record
-from gecjury.core.runtime import __version__
+from gecjury.core.runtime import __version__, version_of
 
 Setting = str | int | float | bool | None
 
@@ -104,13 +103,7 @@ def _plain(value: Setting) -> str:
 
 def package_versions(names: tuple[str, ...]) -> dict[str, str]:
     """Return installed versions of gecjury and of the distributions named, or `missing`."""
-    versions = {"gecjury": __version__}
-    for name in names:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "missing"
-    return versions
+    return {"gecjury": __version__} | {name: version_of(name) or "missing" for name in names}
 
 
 OWN_MODULES = "gecjury_own_"

@@ -99,7 +99,7 @@ def script_of(text: str) -> str:
 
 def _is_english(text: str) -> bool:
     words = text.lower().split()
-    return sum(word in _ENGLISH_WORDS for word in words) >= _ENGLISH_SHARE * max(len(words), 1)
+    return sum(map(_ENGLISH_WORDS.__contains__, words)) >= _ENGLISH_SHARE * max(len(words), 1)
 
 
 @lru_cache(maxsize=8)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 from gecjury.core.errors import MissingExtraError, OptionError, install_hint
 from gecjury.core.records import read_record
+from gecjury.core.runtime import version_of
 from gecjury.extraction.tagger.importing import (
     import_spacy,
     no_entry_points,
@@ -81,10 +81,9 @@ def tagger_signature(name: str = EMBEDDED) -> str:
         )
     if (Path(name) / "meta.json").is_file():
         return spacy_meta(Path(name)).title
-    try:
-        return f"{name}-{metadata.version(name)}"
-    except metadata.PackageNotFoundError:
-        raise OptionError(_not_installed(name)) from None
+    if version := version_of(name):
+        return f"{name}-{version}"
+    raise OptionError(_not_installed(name))
 
 
 @dataclass(frozen=True)

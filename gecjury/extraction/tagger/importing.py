@@ -12,12 +12,11 @@ import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import metadata
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from gecjury.core.errors import MissingExtraError, OptionError, install_hint
-from gecjury.core.runtime import import_alone
+from gecjury.core.runtime import import_alone, version_of
 
 
 # A score asks several times, and each answer is read from disk.
@@ -28,12 +27,11 @@ def installed_version(package: str) -> str:
     Raises:
         MissingExtraError: it is not installed.
     """
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        raise MissingExtraError(
-            f"edits need {package}, which is not installed: {install_hint('edits')}"
-        ) from None
+    if version := version_of(package):
+        return version
+    raise MissingExtraError(
+        f"edits need {package}, which is not installed: {install_hint('edits')}"
+    )
 
 
 def tested_version(package: str, tested: str, version: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from gecjury.core.arrays import FloatArray
 from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.choices import TieRule
-from gecjury.stats.permutation import perm_systems
+from gecjury.stats.permutation import perm_systems, permutation_signs
 from gecjury.stats.preferences import (
     agreement_in_parts,
     drawn_sums,
@@ -26,7 +26,6 @@ from gecjury.stats.soft_accuracy import (
     confidences,
     perm_both_spa,
     resampled_soft_accuracy,
-    soft_signs,
 )
 
 NAN = float("nan")
@@ -68,7 +67,7 @@ def test_differences_can_be_taken_for_any_pairs() -> None:
 def test_soft_accuracy_in_blocks_equals_that_of_the_whole(ranked: bool, drawn: str) -> None:
     human = judged(9, 12, seed=3) if ranked else ScoreDifferences(table(9, 12, seed=3))
     given = [ScoreDifferences(table(9, 12, seed)) for seed in (4, 5)]
-    signs = soft_signs(12, 50)
+    signs = permutation_signs(12, 50)[0]
     for metric in (None, given[0]):
         whole = confidences(human, metric, signs)
         assert np.array_equal(whole, confidences(human, metric, signs, at_once=150), equal_nan=True)
@@ -168,7 +167,7 @@ def test_memory_does_not_grow_with_pairs(what: str) -> None:
         return {
             "draws": lambda: resampled_soft_accuracy(human, given, counts, times, at_once=at_once),
             "figures": lambda: confidences(
-                human, given[0], soft_signs(lines, 200), at_once=at_once
+                human, given[0], permutation_signs(lines, 200)[0], at_once=at_once
             ),
             "test": lambda: perm_both_spa(
                 human, [scores, -scores], permutations=4, at_once=at_once
