@@ -135,7 +135,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         reached["test"],
         pairs["test"],
         pairs["train"],
-        judged="the impact of edits (no person judged these pairs)",
+        judged="the edits of a reference (no person judged these pairs)",
         language=recipe.language,
     )
     report = RankerReport(tuple(figures), worth)
@@ -168,7 +168,7 @@ def _fit_linear(
     """Set a pooled model's head to a logistic regression on the differences of pairs.
 
     The loss is the mean of log(1 + exp(worse − better)), plus `_PENALTY` times half the squared
-    weights of standardised states.
+    weights of standardised states. Outputs are then scaled to the deviation 1.
     """
     import torch
     from scipy.optimize import minimize
@@ -182,7 +182,8 @@ def _fit_linear(
     states = encoder.encode(texts).vectors.astype(np.float64)
     mean, deviation = states.mean(axis=0), states.std(axis=0)
     deviation[deviation == 0] = 1.0
-    better, worse = np.split((states - mean) / deviation, 2)
+    states = (states - mean) / deviation
+    better, worse = np.split(states, 2)
     differences = better - worse
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
@@ -192,10 +193,11 @@ def _fit_linear(
         return float(value), slope + _PENALTY * weights
 
     start = np.zeros(states.shape[1])
-    weights = minimize(loss, start, jac=True, method="L-BFGS-B").x / deviation
+    weights = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    # Larger outputs would all be close to 0 or 1 in scores, where they go through a sigmoid.
+    weights /= (states @ weights).std() * deviation
     with torch.no_grad():
         model.classifier.weight[0] = torch.from_numpy(weights)
-        # Outputs are around 0, where the sigmoid of a score is steepest.
         model.classifier.bias[0] = float(-mean @ weights)
 
 
@@ -223,7 +225,7 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
 
     for part, wanted in sizes.items():
         count = max(wanted, LEAST)
-        if part == "train" and recipe.linear:
+        if recipe.linear:
             language = language_of(recipe.language)
             pairs[part] = swapped_pairs(parts[part], language, count, settings.seed)
         else:

@@ -117,6 +117,7 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
 def test_a_linear_ranker_is_a_logistic_regression_on_half_the_layers(tmp_path: Path) -> None:
     import torch
     from safetensors.numpy import load_file
+    from scipy.optimize import brentq
     from transformers import AutoModel, AutoTokenizer
 
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
@@ -142,14 +143,21 @@ def test_a_linear_ranker_is_a_logistic_regression_on_half_the_layers(tmp_path: P
     table = load(f"impara:model={tmp_path / 'out'},threshold=none").score(SOURCES, SOURCES)
     outputs = states(SOURCES) @ head["weight"][0] + head["bias"][0]
     assert table.sentences[0] == pytest.approx(1 / (1 + np.exp(-outputs)), abs=2e-6)
-    # At the least loss, the slope of log(1 + exp(worse − better)) balances the penalty .05 · w
-    # of the standardised states' weights w.
     pairs = swapped_pairs(split_corrections(data, 0)["train"], language_of("sv"), 80, 0)
     better, worse = (states([getattr(p, side) for p in pairs]) for side in ("better", "worse"))
-    deviation = np.concatenate([better, worse]).std(axis=0)
-    gaps, weights = (better - worse) / deviation, head["weight"][0] * deviation
-    slope = gaps.T @ (1 / (1 + np.exp(gaps @ weights))) / len(pairs)
-    assert slope == pytest.approx(0.05 * weights, abs=1e-4)
+    both = np.concatenate([better, worse])
+    assert (both @ head["weight"][0]).std() == pytest.approx(1, abs=1e-4)
+    gaps, weights = (better - worse) / both.std(axis=0), head["weight"][0] * both.std(axis=0)
+
+    def slope(factor: float) -> FloatArray:
+        # of log(1 + exp(worse − better)) and of half the squared weights, times .05
+        share = 1 / (1 + np.exp(gaps @ weights * factor))
+        total: FloatArray = 0.05 * weights * factor - gaps.T @ share / len(pairs)
+        return total
+
+    # The weights before they were scaled have the least loss, so the slope there is 0.
+    factor = brentq(lambda size: slope(size) @ weights, 0, 100)
+    assert slope(factor) == pytest.approx(np.zeros(32), abs=1e-4)
 
 
 def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:

@@ -91,10 +91,13 @@ examples:
             for part, pairs in wanted.items()
         ]
         learnt, read = detection_effort(job.detection)
-        epochs = 1 if self.linear else job.recipe.settings.epochs
-        learnt += 0 if self.linear else 2 * epochs * self.pairs
-        # Pairs are chosen by the vectors of their sentences; a linear ranker learns from vectors.
-        read += 2 * ((epochs + 1) * eighth + sum(wanted.values()))
+        if self.linear:
+            read += 2 * sum(wanted.values())
+        else:
+            epochs = job.recipe.settings.epochs
+            learnt += 2 * epochs * self.pairs
+            # Pairs are chosen by the vectors of their sentences.
+            read += 2 * ((epochs + 1) * eighth + sum(wanted.values()))
         return TrainingEffort(parts, [c.source for c in job.corrections], learnt, read)
 
     def train(self, job: RankerJob) -> Result:
