@@ -26,7 +26,7 @@ from speed.harness import Claim, Lacking, Options, checked, needs, timed
 __all__ = ["measure"]
 
 TEXTS, SCORED, ROUNDS, SIDE = 4_221, 2_000, 2, 8192
-QUICK_TEXTS, QUICK_SIDE = 60, 128
+QUICK_TEXTS, QUICK_SIDE = 30, 128
 
 _LARGE = {
     "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
@@ -51,7 +51,7 @@ SIZES: dict[str, tuple[str, dict[str, Any]]] = {
     }),
 }  # fmt: skip
 QUICK = {
-    "vocab_size": 8_000, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "vocab_size": 4_100, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
     "intermediate_size": 64, "embedding_size": 64, "num_key_value_heads": 2,
 }  # fmt: skip
 

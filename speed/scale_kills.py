@@ -39,7 +39,7 @@ def measure(options: Options) -> list[Claim]:
     """Make an unbroken run, then broken ones."""
     nodes = TwoNodes()
     texts = read_seeda(options, "all")
-    files, rows, kills = (12, 60, 3) if options.quick else (40, 1000, 20)
+    files, rows, kills, latest = (12, 60, 3, 1.0) if options.quick else (40, 1000, 20, _LATEST)
     claims = []
     with tempfile.TemporaryDirectory(prefix="gecjury-kills-") as name, nodes:
         folder = Path(name)
@@ -53,7 +53,7 @@ def measure(options: Options) -> list[Claim]:
             (["first node"], "the first node killed in the middle"),
             (rng.sample(["driver", "worker", "node"] * kills, kills), f"{kills} random kills"),
         ):
-            broken = _Broken(made, folder, nodes, kinds, rng)
+            broken = _Broken(made, folder, nodes, kinds, rng, latest)
             begin = time.perf_counter()
             outs = broken.run()
             claims += _claims(what, whole, outs, broken, time.perf_counter() - begin)
@@ -72,10 +72,11 @@ class _Broken:
         nodes: TwoNodes,
         kinds: Sequence[str],
         rng: random.Random,
+        latest: float,
     ) -> None:
         self._made, self._folder, self._nodes = made, folder, nodes
         self._left = collections.deque(kinds)
-        self._rng = rng
+        self._rng, self._latest = rng, latest
         self.done: collections.Counter[str] = collections.Counter()
         self.commands = 0
 
@@ -119,7 +120,7 @@ class _Broken:
             if time.perf_counter() - since > _LONGEST_WAIT:
                 raise RuntimeError(f"no part within {_LONGEST_WAIT:.0f} s")
             time.sleep(0.1)
-        time.sleep(self._rng.uniform(0, _LATEST))
+        time.sleep(self._rng.uniform(0, self._latest))
         return process.poll() is None
 
     def _kill(self, process: subprocess.Popen[str]) -> bool:

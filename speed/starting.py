@@ -75,7 +75,7 @@ def measure(options: Options) -> list[Claim]:
         for file, lines in (("source.txt", _SOURCES), ("mine.txt", _CORRECTED)):
             (folder / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
         (folder / "ref.txt").write_text("\n".join(_CORRECTED[:5] + _SOURCES[5:]) + "\n", "utf-8")
-        for before in (_PLAINLY, ""):
+        for before in () if options.quick else (_PLAINLY, ""):
             _run(folder, before)
         runs: dict[str, list[_Run]] = {_PLAINLY: [], "": []}
         for _ in range(1 if options.quick else ROUNDS):

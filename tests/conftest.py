@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -149,8 +150,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [*others[:half], *networks, *others[half:]]
 
 
-def pytest_collection_finish() -> None:
-    """Exclude the collected tests from garbage collection while tests run."""
+def _freeze() -> None:
+    """Exclude from garbage collection what has been made so far."""
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests from garbage collection while tests run."""
+    _freeze()
+
+
+_imported = len(sys.modules)
+
+
+def pytest_runtest_logfinish() -> None:
+    """Exclude what a test imported, since accelerate collects garbage at every training."""
+    global _imported
+    if len(sys.modules) > _imported + 100:
+        _freeze()
+        _imported = len(sys.modules)

@@ -21,9 +21,10 @@ _NEEDS = {
     "journals": "starlette",
 }  # fmt: skip
 INSTALLED = [k for k in KINDS if k not in _NEEDS or importlib.util.find_spec(_NEEDS[k])]
-# These import torch or datasets, or wait for servers.
-_SLOW = ("models", "rows", "replies", "downloads", "encoders", "detectors", "results")
-QUICK = [kind for kind in INSTALLED if kind not in _SLOW]
+# These import torch or datasets, start processes, or wait for servers.
+_HEAVY = ("models", "rows", "replies", "downloads", "encoders", "detectors", "results")
+QUICK = [kind for kind in INSTALLED if kind not in _HEAVY]
+HEAVY = [kind for kind in INSTALLED if kind in _HEAVY]
 
 
 @pytest.mark.security
@@ -35,8 +36,9 @@ def test_some_inputs_of_every_quick_kind() -> None:
 
 
 @pytest.mark.slow
-def test_two_thousand_inputs() -> None:
-    outcomes = run(INSTALLED, 2000, seed=0)
+@pytest.mark.parametrize(("kinds", "each"), [(QUICK, 87), (HEAVY, 30)], ids=["quick", "heavy"])
+def test_many_inputs(kinds: list[str], each: int) -> None:
+    outcomes = run(kinds, each * len(kinds), seed=0)
     assert not any(one.problems for one in outcomes), tell(outcomes)
 
 

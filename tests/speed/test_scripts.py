@@ -27,7 +27,10 @@ NOT_HERE = {
     "judges": "vllm", "judges-prefixes": "vllm",
     "scale": "ray", "scale-kills": "ray", "scale-many": "ray",
 }  # fmt: skip
-SLOW = {"costs", "judges-server", "limits", "many-systems", "starting"}
+SLOW = {
+    "costs", "encoders", "estimates", "extraction", "gpu", "green-scaling", "judges-server",
+    "limits", "many-systems", "refless", "starting", "uot",
+}  # fmt: skip
 
 # The peer's packages, as far as the scripts call them: our own metrics take the peer's place.
 PEERS = {

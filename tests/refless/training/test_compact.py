@@ -62,12 +62,14 @@ def test_a_change_within_its_rank_is_restored(tuned: Path, tmp_path: Path) -> No
     assert left < 0.01 * moved
 
 
+@pytest.mark.slow
 def test_layers_above_are_the_packaged_ones(tuned: Path, tmp_path: Path) -> None:
     save_change(str(tuned), tmp_path, rank=2, layers=1)
     # Layers 1 and 5 are above the layer that is kept, which was not changed.
     assert states(tmp_path, 6) == pytest.approx(states(EMBEDDED, 6), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_identity_names_change_and_base(tuned: Path, tmp_path: Path) -> None:
     identities = set()
     for rank in (1, 2):
@@ -77,6 +79,7 @@ def test_the_identity_names_change_and_base(tuned: Path, tmp_path: Path) -> None
     assert all(name.endswith(f"+{resolve(EMBEDDED).identity}") for name in identities)
 
 
+@pytest.mark.slow
 def test_changes_that_do_not_fit_are_refused(tuned: Path, tmp_path: Path) -> None:
     from safetensors.numpy import load_file, save_file
 

@@ -123,14 +123,14 @@ def test_real_sentences_under_random_decisions(data_dir: Path) -> None:
     lines = read_lines(data_dir / "SEEDA" / "outputs" / "all" / "REF-F.txt")
     sentences = [" ".join(line.split()) for line in lines[::4]]
     lifted = 0
-    for seed in range(12):
+    for seed in range(6):  # every noise, with and without the trained weights
         tagger, pipeline = with_random_decisions(seed)
         quick, slow = both(tagger, pipeline, sentences)
         assert quick == slow
         tagger._attach = lambda *args, **rest: None  # type: ignore[method-assign]
         tagged = tagger.parse([sentence.split() for sentence in sentences if sentence])
         lifted += any("||" in dep for dep in tagged.deps)
-    assert lifted > 6  # lifted heads occurred
+    assert lifted > 3  # lifted heads occurred
 
 
 def test_narrow_decisions_are_left_to_the_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
