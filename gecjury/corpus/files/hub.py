@@ -36,6 +36,8 @@ def datasets_package(name: str) -> ModuleType:
     # process that imports from the working directory, where the data may be.
     if not hasattr(bars, "_lock"):
         bars.set_lock(RLock())
+    # It tells its makers of every data set that is read, even of a file of this machine.
+    package.config.HF_UPDATE_DOWNLOAD_COUNTS = False
     return package
 
 

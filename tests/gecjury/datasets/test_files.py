@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,17 @@ def test_missing_files_are_reported(tmp_path: Path, made: Any, name: str, expect
     (tmp_path / "text.txt").write_text("a\n")
     with pytest.raises(InputError, match=expected):
         dataset_files([str(tmp_path / name) if name else ""])
+
+
+@pytest.mark.security
+def test_a_file_of_this_machine_is_read_without_the_network(
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *host, **options: asked.append(host))
+    path = made.write(tmp_path / "a.jsonl", made.rows(2))
+    assert len(open_rows(str(path), str(tmp_path))) == 2
+    assert asked == []
 
 
 def test_a_file_named_twice_is_refused(tmp_path: Path, made: Any) -> None:
