@@ -121,11 +121,12 @@ def _save_models(folder: Path, options: Options) -> None:
         causal = architecture == "gpt2"
         if causal and options.smollm2 is None:
             continue
-        smaller = (_QUICK_GPT2 if causal else _QUICK) if options.quick else {}
+        read = transformers.AutoTokenizer.from_pretrained(options.smollm2) if causal else pieces
+        small = {**_QUICK_GPT2, "vocab_size": len(read)} if causal else _QUICK
+        smaller = small if options.quick else {}
         config = transformers.AutoConfig.for_model(architecture, **{**shape, **smaller})
         network = getattr(transformers, f"AutoModel{kind}").from_config(config)
         network.save_pretrained(folder / name)
-        read = transformers.AutoTokenizer.from_pretrained(options.smollm2) if causal else pieces
         read.save_pretrained(folder / name)
     for aspect in ("grammaticality", "fluency"):
         (folder / "some" / aspect).symlink_to(folder / "some" / "meaning")

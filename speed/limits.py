@@ -42,9 +42,9 @@ T = TypeVar("T")
 
 _SHARE = 0.7  # of the matrix rate, the target for encoders
 _USEFUL = 0.6  # of a training's time
-_TEXTS, _QUICK_TEXTS = 1_500, 60
+_TEXTS, _QUICK_TEXTS = 1_500, 20
 _REQUESTS, _QUICK_REQUESTS, _AT_ONCE = 3_000, 100, 64
-_RATINGS, _QUICK_RATINGS = 1_000, 60
+_RATINGS, _QUICK_RATINGS = 1_000, 20
 _TIMES, _QUICK_TIMES = 20, 1
 _LISTED = 4  # names listed for the remaining time
 

@@ -22,7 +22,7 @@ from tests.judges.faultserver import FaultServer, Said, completion
 pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-KILLS = 50
+KILLS = 20
 
 
 @dataclass

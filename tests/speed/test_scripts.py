@@ -79,6 +79,7 @@ def tiny_options(
     monkeypatch.setenv("GECJURY_DATA", str(data))
     for kind in (torch.nn.Module, torch.Tensor):
         monkeypatch.setattr(kind, "cuda", kind.cuda)
+    monkeypatch.setattr("speed.limits._PRODUCT", ((64, 32), (32, 64)))
     # Threads of busy machines wait for one another.
     monkeypatch.setattr(torch, "set_num_threads", lambda threads: None)
     yield Options(data, tmp_path / "peer", quick=True, **models)
