@@ -201,21 +201,15 @@ def _trainings(options: Options) -> Iterator[Claim]:
         some = ("some", str(rated), "--encoder", "embedded", "--epochs", "1")
         sides = f"{folder / 'source'},{folder / 'ref'}"
         impara = ("impara", sides, "--epochs", "1", "--pairs", str(rows))
+        frozen = (*impara, "--encoder", "embedded", "--freeze-layers", "0")
         commands = {
             "train some --encoder embedded": some,
             "train some --encoder embedded --bf16": (*some, "--bf16"),
-            "train impara --encoder embedded --freeze-layers 0": (
-                *impara,
-                "--encoder",
-                "embedded",
-                "--freeze-layers",
-                "0",
-            ),
-            # The same in bfloat16.
-            "train impara --recipe small": (*impara, "--recipe", "small"),
+            "train impara --encoder embedded --freeze-layers 0": frozen,
+            "train impara --encoder embedded --freeze-layers 0 --bf16": (*frozen, "--bf16"),
         }
         for number, (label, argv) in enumerate(commands.items()):
-            if not multiplies_bfloat16() and ("--bf16" in argv or "--recipe" in argv):
+            if not multiplies_bfloat16() and "--bf16" in argv:
                 yield checked(f"gecjury {label}", _NO_BFLOAT16)
                 continue
             quiet = ["-o", str(folder / f"out{number}"), "--leakage", "none", "--no-cache", "-q"]
