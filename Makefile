@@ -28,7 +28,7 @@ test-slow: $(VENV)/.dev
 # Each file in a process of its own: Ray ends a process with status 1 and no message if its own
 # processes, which it has just stopped or which are busy, do not answer. What it printed is kept.
 test-ray: $(VENV)/.dev
-	set -e; for file in $$(grep -rl 'mark\.ray' tests); do \
+	set -e; for file in $$(grep -rl --include='*.py' 'mark\.ray' tests); do \
 		$(BIN)/python -m pytest -m ray --capture=sys $$file; done
 
 test-all: $(VENV)/.dev

@@ -69,6 +69,7 @@ def test_a_dry_run_prints_the_contract_and_sends_nothing(
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
 def test_ctrl_c_keeps_the_replies_and_says_so(
     call: Call, serve: Serve, files: list[str], tmp_path: Path

@@ -118,6 +118,7 @@ def test_hard_cases_equal_the_output_of_errant_m2(
     assert reextracted[0].annotators == (0, 2, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["official-2014.combined.m2", "10gec_annotations/A8.m2"])
 def test_real_files_equal_the_output_of_errant_m2(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data_dir: Path, name: str

@@ -101,6 +101,7 @@ def test_untested_spacy_and_missing_spacy(monkeypatch: pytest.MonkeyPatch) -> No
         load_tagger()
 
 
+@pytest.mark.slow
 def test_agreement_with_official_errant_on_a_slice(nlp: Any, data_dir: Path) -> None:
     """Official ERRANT edits of AMU, first 150 sentences: spans F1 at least .99, types .94."""
     pytest.importorskip("errant")

@@ -24,6 +24,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_new_statistics_have_figures_intervals_and_differences(tmp_path: Path) -> None:
     words = ["compare", "sample", "-m", "green", "-m", "changes", "--no-cache"]
     words += ["--resamples", "10", "--html", str(tmp_path / "page.html"), "--format", "json"]
