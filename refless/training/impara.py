@@ -177,7 +177,8 @@ def _fit_linear(
     if is_main_process():
         save_pooled(model, tokenizer, folder)
     wait_for_all()
-    encoder = load_encoder(EncoderSpec(str(folder), max_length=job.recipe.settings.max_length))
+    spec = EncoderSpec(str(folder), max_length=job.recipe.settings.max_length)
+    encoder = load_encoder(spec, job.runtime)
     texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
     states = encoder.encode(texts).vectors.astype(np.float64)
     mean, deviation = states.mean(axis=0), states.std(axis=0)

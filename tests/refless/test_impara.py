@@ -114,7 +114,9 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
         train_impara(replace(job, recipe=replace(job.recipe, pairs=150)))
 
 
-def test_a_linear_ranker_is_a_logistic_regression_on_half_the_layers(tmp_path: Path) -> None:
+def test_a_linear_ranker_is_a_logistic_regression_on_half_the_layers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
     from safetensors.numpy import load_file
     from scipy.optimize import brentq
@@ -124,8 +126,10 @@ def test_a_linear_ranker_is_a_logistic_regression_on_half_the_layers(tmp_path: P
     recipe = RankerRecipe(str(encoder), linear=True, pairs=80, language="sv")
     data = corrections()
     job = RankerJob(corrections=data, recipe=recipe, folder=tmp_path / "out", runtime=RUNTIME)
+    monkeypatch.setenv("GECJURY_CACHE", str(tmp_path / "cache"))
     report = train_impara(job)
     assert report.figures[1]["accuracy"] > 0.8
+    assert not (tmp_path / "cache").exists()  # as the job's runtime says
     record = json.loads((tmp_path / "out" / "gecjury.json").read_text())
     assert (record["format"], record["pooling"]) == ("gecjury-impara/2", "mean")
     words = AutoTokenizer.from_pretrained(tmp_path / "out")
