@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -196,8 +196,11 @@ class RayEngine:
                 raise unwritable(token, error) from None
             try:
                 arguments = asdict(job), mark, str(Path.cwd())
-                with _watched(ray.get_runtime_context().gcs_address, self._tell):
-                    self._stream(ray, self._answers(shards, arguments, size), shards, done)
+                with (
+                    _watched(ray.get_runtime_context().gcs_address, self._tell),
+                    contextlib.closing(self._answers(shards, arguments, size)) as answers,
+                ):
+                    self._stream(ray, answers, shards, done)
             finally:
                 token.unlink(missing_ok=True)
 
@@ -230,7 +233,7 @@ class RayEngine:
 
     def _answers(
         self, shards: Sequence[Shard], arguments: Sequence[object], size: int
-    ) -> Iterator[str]:
+    ) -> Generator[str]:
         """Yield the actors' answers as they arrive; runs within the cluster.
 
         Args:
@@ -255,8 +258,9 @@ class RayEngine:
                 num_cpus=self.num_cpus,
                 **({"num_gpus": self.num_gpus} if self.num_gpus else {}),
             )
-            for row in rows.iter_rows():
-                yield str(row["answer"])
+            with _ended_threads(), contextlib.closing(iter(rows.iter_rows())) as iterator:
+                for row in iterator:
+                    yield str(row["answer"])
 
     @contextlib.contextmanager
     def _cluster(self, ray: ModuleType) -> Iterator[None]:
@@ -492,6 +496,21 @@ def _quiet_data() -> Iterator[ModuleType]:
     finally:
         for handler, level in zip(handlers, levels, strict=True):
             handler.setLevel(level)
+
+
+@contextlib.contextmanager
+def _ended_threads() -> Iterator[None]:
+    """Wait for the threads that Ray Data starts for an iteration.
+
+    After an error they are still fetching blocks. A thread that asks Ray for one after
+    `ray.shutdown()` ends the whole process with status 1, without a message.
+    """
+    before = set(threading.enumerate())
+    try:
+        yield
+    finally:
+        for thread in set(threading.enumerate()) - before:
+            thread.join(1)  # one that only waits for work is harmless and may outlive the iteration
 
 
 def _see(folder: str, mark: str) -> None:

@@ -10,6 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -132,6 +134,16 @@ def test_the_death_of_the_first_node_is_told(monkeypatch: pytest.MonkeyPatch) ->
             assert told.empty()
             node.close()
             assert f"({address}) does not answer" in told.get(timeout=30)
+
+
+def test_threads_of_an_iteration_are_waited_for() -> None:
+    go = threading.Event()
+    threads = [threading.Thread(target=go.wait), threading.Thread(target=time.sleep, args=(0.1,))]
+    with ray_engine._ended_threads():
+        for thread in threads:
+            thread.start()
+    assert [thread.is_alive() for thread in threads] == [True, False]
+    go.set()
 
 
 @pytest.mark.security
