@@ -1,28 +1,17 @@
-"""Partly corrected sentences in order, made from parallel text: nobody has to judge them.
+"""Pairs of partly corrected sentences, made from parallel text: nobody has to judge them.
 
-In English, errors are also added by rule. The rules imitate frequent errors of learners: articles,
+In English, errors are added by rule. The rules imitate frequent errors of learners: articles,
 prepositions, number and verb endings, spelling, word order, doubled and missing words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import Language
 from gecjury.refless.data.pairs import CorrectedPair, RankedPair
-
-_REFERENCES = 2
-"""Most corrections of one source that are used."""
-
-_MOST_EDITS = 12
-"""Most edits of a correction that is used; texts with more are often rewritten as a whole."""
-
-_ERROR_RATE = 0.06
-"""Probability of an added error at a token of a correction."""
 
 _TRIES = 40
 """Draws in a row that may fail before no more are expected to succeed."""
@@ -42,54 +31,6 @@ _WORDS = {
     "much": "many", "many": "much", "less": "fewer", "who": "which", "which": "who",
     "because": "because of", "this": "these", "these": "this", "other": "another",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class PartialVersions:
-    """A source and its versions by one correction, each different from the others.
-
-    Attributes:
-        texts: the source and its versions.
-        points: by version, the correction's edits that are applied minus the errors that are added:
-            more is better.
-    """
-
-    source: str
-    texts: tuple[str, ...]
-    points: tuple[float, ...]
-
-
-def partly_corrected(
-    corrections: Sequence[CorrectedPair], language: Language, seed: int
-) -> Iterator[PartialVersions]:
-    """Yield the source, its correction and versions between and below them.
-
-    At most two random subsets of the edits are between them. In English, errors are also added to
-    the correction by rule.
-
-    Args:
-        corrections: parallel text. At most two corrections of a source are drawn, with up to twelve
-            edits each.
-    """
-    rng = np.random.default_rng(seed)
-    by_source: dict[str, dict[str, CorrectedPair]] = {}
-    for correction in corrections:
-        if 0 < len(correction.edits) <= _MOST_EDITS:
-            by_source.setdefault(correction.source, {})[correction.text()] = correction
-    for source, several in by_source.items():
-        drawn = rng.permutation(len(several))[:_REFERENCES]
-        for correction in (list(several.values())[place] for place in drawn):
-            count = len(correction.edits)
-            points = {source: 0.0, correction.text(): float(count)}
-            for _ in range(2 if count > 1 else 0):
-                applied = rng.random(count) < rng.uniform(0.2, 0.8)
-                points.setdefault(correction.text(applied.tolist()), float(applied.sum()))
-            if language.code == "en":
-                spoilt = spoil(correction.text(), rng, _ERROR_RATE)
-                points.setdefault(spoilt.source, float(count - len(spoilt.edits)))
-            points.pop("", None)
-            if len(points) > 1:
-                yield PartialVersions(source, tuple(points), tuple(points.values()))
 
 
 def swapped_pairs(
@@ -145,28 +86,6 @@ def _change(words: Sequence[str], rng: np.random.Generator) -> TokenChange | Non
 
 TokenChange = tuple[list[str], list[str]]
 """The corrupted tokens and their correction, which is the first or both of a rule's words."""
-
-
-def spoil(clean: str, rng: np.random.Generator, rate: float) -> CorrectedPair:
-    """Return a corrupted sentence with the edits that correct it.
-
-    Args:
-        rate: probability of an error at a token.
-    """
-    words = clean.split()
-    spoilt: list[str] = []
-    edits: list[Edit] = []
-    index = 0
-    while index < len(words):
-        change: TokenChange | None = None
-        if rng.random() < rate:
-            change = _change(words[index : index + 2], rng)
-        wrong, right = change or ([words[index]], [words[index]])
-        if wrong != right:
-            edits.append(Edit(len(spoilt), len(spoilt) + len(wrong), " ".join(right)))
-        spoilt += wrong
-        index += len(right)
-    return CorrectedPair(" ".join(spoilt), tuple(edits))
 
 
 Rule = Callable[[Sequence[str], np.random.Generator], TokenChange | None]
