@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -14,35 +15,44 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import (
+    EMBEDDED,
     PACKAGED_ENCODERS,
     inside,
     named_within,
     resolve,
     weights_identity,
 )
-from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.encoder import EncoderSpec
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.origin import TrainingOrigin
 from gecjury.models.precision import DType, check_dtype, placed
+from gecjury.refless.nets.bundle import encoder_identity
 from gecjury.refless.nets.manifest import (
     IMPARA_FORMAT,
+    IMPARA_LINEAR_FORMAT,
     IMPARA_POOLED_FORMAT,
     ImparaManifest,
     folder_of,
     read_manifest,
 )
 from gecjury.refless.nets.pooled import open_pooled
+from gecjury.refless.nets.ranker import LinearRanker, mean_states, open_head
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.refless.some import ModelScorer, distinct_pairs
-from gecjury.scoring.scorer import MeanScorer, setting
+from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 
 _TRAIN = "impara jfleg gmeg-dev"
 """Target and data of the command that trains a ranker."""
+
+_PACKAGED = Path(__file__).parent / "packaged" / "ranker"
+_PUBLISHED = ImparaManifest(IMPARA_FORMAT, "bert-base-cased")  # for models without a manifest
+
+Outputs = Callable[[Sequence[str], Runtime], FloatArray]
+"""A function that returns a ranker's output for each text."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +60,19 @@ class IMPARA(ModelScorer, MeanScorer):
     """Quality of the hypothesis if it keeps the source's meaning, else 0 (Maeda et al. 2022).
 
     sigmoid(QE(hypothesis)) if cos(Enc(source), Enc(hypothesis)) ≥ `threshold`, with means of
-    the last hidden states as vectors. 0 to 1, higher is better. The corpus score is the mean.
-    IMPARA-GED (Sakai et al. 2025) is a model trained after error detection, with threshold=none.
+    hidden states as vectors. 0 to 1, higher is better. The corpus score is the mean. IMPARA-GED
+    (Sakai et al. 2025) is a model trained after error detection, with threshold=none.
 
     Attributes:
-        model: folder that `gecjury train impara` wrote, or the folder or hub name of any
+        model: `embedded`, a linear ranker that comes with gecjury and needs the extra of that name;
+            a folder that `gecjury train impara` wrote; or the folder or hub name of any
             single-output sequence classification model.
         encoder: encoder for the similarity; empty means the encoder used in training, which is in
             the model's folder or named there, or bert-base-cased if the folder does not name one.
-        threshold: least similarity; `none` computes no similarity and needs no encoder.
+        threshold: least similarity; 0 means the one that the model's folder records, or 0.9;
+            `none` computes no similarity.
         max_length: longest input in word pieces.
-        dtype: precision of both networks; `bfloat16` is several times as fast on processors that
+        dtype: precision of the networks; `bfloat16` is several times as fast on processors that
             support it and changes scores slightly, `float16` is for GPUs; `float32-onednn` differs
             only in the last bits and is faster on AMD processors.
     """
@@ -69,9 +81,9 @@ class IMPARA(ModelScorer, MeanScorer):
     summary: ClassVar[str] = "ranker trained on parallel text, with a similarity threshold"
     paper: ClassVar[str] = "Maeda et al. 2022"
 
-    model: str = setting("", names="model")
+    model: str = "embedded"
     encoder: str = ""
-    threshold: float | None = option(0.9, least=-1, most=1, hint="a cosine; or none")
+    threshold: float | None = option(0.0, least=-1, most=1, hint="a cosine; or none")
     max_length: int = option(128, least=1, most=1_000_000)
     dtype: DType = "float32"
 
@@ -85,67 +97,82 @@ class IMPARA(ModelScorer, MeanScorer):
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
-        """The ranker, and the encoder for similarities."""
-        if not self.model:
-            return ()
-        folder_of(self.model, _TRAIN)
-        return (self.model,) if self.threshold is None else (self.model, self._encoder())
+        """The ranker, the encoder that it reads if it is linear, and that for similarities."""
+        encoders = [self._base()] if self._manifest().format == IMPARA_LINEAR_FORMAT else []
+        if self._least() is not None:
+            encoders.append(self._encoder())
+        return (str(self._folder()), *dict.fromkeys(encoders))
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The trained weights' hash, or name and commit on the hub; the encoder's identity."""
-        if not self.model:
-            return {}
-        identity = {"weights": weights_identity(self.model)}
-        if self.threshold is None:
+        """The trained weights' hash, or name and commit on the hub; identities of encoders."""
+        identity = {"weights": weights_identity(str(self._folder()))}
+        if self._manifest().format == IMPARA_LINEAR_FORMAT:
+            identity["base"] = encoder_identity(self._base())
+        least = self._least()
+        if least is None:
             return identity
+        if self.threshold == 0:
+            identity["least"] = f"{least:g}"
         with _or_without_similarity():
-            return identity | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
+            return identity | {"encoder": encoder_identity(self._encoder())}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; `details` counts the sentences set to 0 by the filter."""
-        self.refuse_unnamed(_TRAIN)
-        threshold = self.threshold
-        encoder = "" if threshold is None else self._encoder()
+        least = self._least()
+        encoder = "" if least is None else self._encoder()
         # A folder that has been trained again since the last call has another identity.
-        weights = weights_identity(self.model)
-        ranker, origin = _open(weights, self.model, self.max_length, runtime.device, self.dtype)
+        folder = str(self._folder())
+        weights = weights_identity(folder)
+        outputs, origin = _open(weights, folder, self.max_length, runtime.device, self.dtype)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         # Only differences between outputs are trained; the sigmoid turns them into 0 to 1.
-        quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
+        quality = 1.0 / (1.0 + np.exp(-outputs(texts, runtime)))
         notes = origin.notes(corpus)
-        if threshold is None:
+        if least is None:
             return Statistics(quality[text_of], details={"filtered": 0}, notes=tuple(notes))
         similarity = self._similarity(encoder, sources, hypotheses, runtime)
-        kept = similarity[pair_of] >= threshold
+        kept = similarity[pair_of] >= least
         values = np.where(kept, quality[text_of], 0.0)
-        manifest = None if self.encoder else _manifest(self.model)
-        if manifest is not None and manifest.encoder == encoder not in PACKAGED_ENCODERS:
+        of_hub = self._manifest().encoder not in (*PACKAGED_ENCODERS, _PUBLISHED.encoder)
+        if of_hub and not self.encoder and encoder == self._manifest().encoder:
             notes.append(f"{self.model} names its encoder: {encoder} of the Hugging Face hub")
         return Statistics(values, details={"filtered": int((~kept).sum())}, notes=tuple(notes))
 
+    def _folder(self) -> Path:
+        """The folder of the ranker; for a hub name, there is none at this path."""
+        return _PACKAGED if self.model == EMBEDDED else folder_of(self.model, _TRAIN)
+
+    def _manifest(self) -> ImparaManifest:
+        return _manifest(self._folder())
+
+    def _least(self) -> float | None:
+        """The least similarity; None for no filter."""
+        return self._manifest().threshold if self.threshold == 0 else self.threshold
+
     def _encoder(self) -> str:
-        """The encoder for similarities.
+        """The encoder for similarities."""
+        with _or_without_similarity():
+            return self.encoder or self._base()
+
+    def _base(self) -> str:
+        """The encoder that the model's folder names.
 
         Raises:
-            InputError: the model's folder names an encoder in another folder.
+            InputError: it is in another folder.
         """
-        if self.encoder:
-            return self.encoder
-        manifest = _manifest(self.model)
-        if manifest is None:
-            return "bert-base-cased"
-        with _or_without_similarity():
-            return named_within(user_path(self.model), manifest.encoder)
+        manifest = self._manifest()
+        if manifest is _PUBLISHED:
+            return manifest.encoder
+        return named_within(self._folder(), manifest.encoder)
 
     def _similarity(
         self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
     ) -> FloatArray:
         """Return the cosine of each source and hypothesis."""
-        spec = EncoderSpec(encoder, max_length=self.max_length, dtype=self.dtype)
-        texts = [*sources, *hypotheses]
+        layer = None if self.encoder else self._manifest().layer
+        spec = EncoderSpec(encoder, layer=layer, max_length=self.max_length, dtype=self.dtype)
         with _or_without_similarity():
-            loaded = load_encoder(spec, runtime)
-        vectors = loaded.encode(texts).vectors.astype(np.float64)
+            vectors = mean_states(spec, [*sources, *hypotheses], runtime)
         if not np.isfinite(vectors).all():
             raise InputError(
                 f"the encoder {encoder} gives no finite numbers: its weights are damaged; copy it "
@@ -169,16 +196,23 @@ def _or_without_similarity() -> Iterator[None]:
 @lru_cache(maxsize=2)
 def _open(
     weights: str, location: str, max_length: int, device: str, dtype: DType
-) -> tuple[Regressor, TrainingOrigin]:
+) -> tuple[Outputs, TrainingOrigin]:
     """Load the ranker and the origin of its training data."""
     device = pick_device(device)
     check_dtype(dtype, device)
-    manifest = _manifest(location)
+    folder = Path(location)
+    manifest = _manifest(folder)
+    if manifest.format == IMPARA_LINEAR_FORMAT:
+        name = named_within(folder, manifest.encoder)
+        spec = EncoderSpec(name, layer=manifest.layer, max_length=max_length, dtype=dtype)
+        weight, bias = open_head(folder, 1, int(read_config(resolve(name)).hidden_size))
+        linear = LinearRanker(spec, weight[0], float(bias[0]))
+        return linear.outputs, TrainingOrigin.of(folder, location, manifest.language)
     checkpoint = resolve(location, packaged=False)
     # Links in an untrusted folder must not lead out of it.
     inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
-    if manifest is not None and manifest.format == IMPARA_POOLED_FORMAT:
+    if manifest.format == IMPARA_POOLED_FORMAT:
         model = open_pooled(checkpoint, config)
     else:
         model, _ = read_network(checkpoint, config, "sentences")
@@ -191,19 +225,18 @@ def _open(
     # The identity covers all weights of a folder: the head of a pooled ranker is a separate file.
     identity = f"{weights}|{dtype}"
     ranker = Regressor(placed(model, dtype, device), tokenizer, ("rank",), max_length, identity)
-    if manifest is None:
-        return ranker, TrainingOrigin(location)
-    return ranker, TrainingOrigin.of(checkpoint.folder, location, manifest.language)
+    origin = TrainingOrigin(location)
+    if manifest is not _PUBLISHED:
+        origin = TrainingOrigin.of(checkpoint.folder, location, manifest.language)
+    return lambda texts, runtime: ranker.predict(texts, None, runtime)[:, 0], origin
 
 
-def _manifest(location: str) -> ImparaManifest | None:
-    """Return the manifest of a folder; None for a model without one.
+def _manifest(folder: Path) -> ImparaManifest:
+    """Return the manifest of a folder; `_PUBLISHED` for a model without one.
 
     Raises:
-        OptionError: neither a folder nor a model of the hub.
         InputError: not an IMPARA model.
     """
-    folder = folder_of(location, _TRAIN)
-    if not folder.is_dir():
-        return None
-    return read_manifest(folder, ImparaManifest, (IMPARA_FORMAT, IMPARA_POOLED_FORMAT))
+    formats = (IMPARA_FORMAT, IMPARA_POOLED_FORMAT, IMPARA_LINEAR_FORMAT)
+    found = read_manifest(folder, ImparaManifest, formats) if folder.is_dir() else None
+    return found or _PUBLISHED

@@ -25,6 +25,8 @@ from gecjury.corpus.files.reading import align_reference, read_source, read_vers
 from gecjury.corpus.fingerprints import fingerprint
 from gecjury.corpus.languages.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import parse_m2
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.rated_sets import read_named, split_by_source
 
 PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "jfleg": tuple(
@@ -41,11 +43,13 @@ PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 }  # fmt: skip
 """Parallel text of the data folder by name: sources with their references."""
 
-_GECCC, _UA_GEC = "geccc-dev", "ua-gec"
+_GECCC, _UA_GEC, _TMU_GFM = "geccc-dev", "ua-gec", "tmu-gfm"
 
-PARALLEL_LANGUAGES = {"jfleg": "en", "gmeg-dev": "en", _GECCC: "cs", _UA_GEC: "uk"}
-"""The language of each named set of parallel text: `PARALLEL_SETS`, GECCC's dev part, UA-GEC's
-train part."""
+PARALLEL_LANGUAGES = {
+    **dict.fromkeys((*PARALLEL_SETS, _TMU_GFM), "en"), _GECCC: "cs", _UA_GEC: "uk"
+}  # fmt: skip
+"""The language of each named set of parallel text: `PARALLEL_SETS`, the best-rated correction of
+each source in TMU-GFM's train part, GECCC's dev part, UA-GEC's train part."""
 
 Encode = Callable[[Sequence[str]], FloatArray]
 """A function that returns the vectors of sentences, N × D."""
@@ -143,6 +147,8 @@ def _read_set(name: str, folder: Callable[[], DataFolder]) -> list[CorrectedPair
         paths = folder().paths([p for source, refs in parts for p in (source, *refs)])
         read = (_read_texts(paths[source], [paths[r] for r in refs]) for source, refs in parts)
         return list(itertools.chain.from_iterable(read))
+    if name == _TMU_GFM:
+        return _best_rated(read_named(name, folder()))
     # UA-GEC's fluency edits are included: more fluent counts as better here.
     text = read_geccc(folder(), "dev") if name == _GECCC else read_ua_gec("train", "gec-fluency")
     return [
@@ -150,6 +156,17 @@ def _read_set(name: str, folder: Callable[[], DataFolder]) -> list[CorrectedPair
         for source, references in zip(text.sources, text.references, strict=True)
         for target in references
     ]
+
+
+def _best_rated(data: Annotations) -> list[CorrectedPair]:
+    """Return the best correction of each source in the train part, by the mean of its ratings."""
+    means = data.ratings.mean(axis=1)
+    best: dict[str, int] = {}
+    for row in split_by_source(data).train.tolist():
+        kept = best.setdefault(data.sources[row], row)
+        if means[row] > means[kept]:
+            best[data.sources[row]] = row
+    return [_corrected(source, data.outputs[row]) for source, row in best.items()]
 
 
 def _corrected(source: str, target: str, language: Language = ENGLISH) -> CorrectedPair:

@@ -251,13 +251,14 @@ def bundle_identity(location: str) -> dict[str, str]:
         identity["weights"] = fingerprint([json.dumps(asdict(manifest), sort_keys=True)])
     elif manifest is not None:
         names = _encoders_elsewhere(folder, manifest)
-        identity |= {key: _identity(name) for key, name in names.items()}
+        identity |= {key: encoder_identity(name) for key, name in names.items()}
         if shares := [f"{aspect}:{share:g}" for aspect, share in manifest.shares.items()]:
             identity["kernel"] = "+".join(shares)
     return identity
 
 
-def _identity(encoder: str) -> str:
+def encoder_identity(encoder: str) -> str:
+    """Return the identity of an encoder; `missing` for the packaged one if it is not installed."""
     # Stored scores can be read without the packaged encoder; whoever computes some is told.
     try:
         return resolve(encoder).identity

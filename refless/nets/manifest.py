@@ -25,6 +25,9 @@ IMPARA_FORMAT = "gecjury-impara/1"
 IMPARA_POOLED_FORMAT = "gecjury-impara/2"
 """Format for rankers that read means; versions that know only the first would misread them."""
 
+IMPARA_LINEAR_FORMAT = "gecjury-impara/3"
+"""Format for linear rankers, which have no network of their own."""
+
 _T = TypeVar("_T")
 
 _LONGEST_INPUT = 1_000_000  # word pieces
@@ -136,18 +139,25 @@ class ImparaManifest:
     """The manifest of an IMPARA's folder.
 
     Attributes:
-        format: `IMPARA_FORMAT` or `IMPARA_POOLED_FORMAT`.
-        encoder: name or folder of the encoder that the training used.
+        format: `IMPARA_FORMAT`, `IMPARA_POOLED_FORMAT` or `IMPARA_LINEAR_FORMAT`.
+        encoder: name or folder of the encoder for similarities, which a linear ranker also reads.
+        layer: the encoder's layer that is read; None for the last.
+        threshold: least similarity, unless another is named.
         language: as in `SomeManifest`.
     """
 
     format: str
     encoder: str
+    layer: int | None = None
+    threshold: float | None = 0.9
     language: str = "en"
 
     def __post_init__(self) -> None:
         if "\0" in self.encoder or not 0 < len(self.encoder) < _LONGEST_NAME:
             raise ValueError(f"encoder is {self.encoder!r:.60}")
+        # A comparison with NaN is False.
+        if self.threshold is not None and not -1 <= self.threshold <= 1:
+            raise ValueError(f"threshold is {self.threshold}")
         if not 0 < len(self.language) < 40:
             raise ValueError(f"language is {self.language!r:.60}")
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from gecjury.models.checkpoints import Checkpoint, inside, resolve
+from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.foreign import ModelConfig, Network, Tensor, Tokenizer
 from gecjury.models.networks import read_config, read_network, refuse_missing
-from gecjury.refless.nets.regressor import damaged_tensors, head_config, save_model, save_tensors
-
-HEAD_FILE = "head.safetensors"
+from gecjury.refless.nets.ranker import open_head, save_head
+from gecjury.refless.nets.regressor import head_config, save_model
 
 _DROPOUT = 0.1
 
@@ -70,13 +67,8 @@ def _encoder(checkpoint: Checkpoint, config: ModelConfig) -> Network:
     return network
 
 
-def fresh_pooled(
-    location: str, names: Sequence[str], *, seed: int = 0, half: bool = False
-) -> Network:
+def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Network:
     """Load an encoder with a randomly initialised head on the mean of its states.
-
-    Args:
-        half: load only the lower half of its layers.
 
     Raises:
         GecjuryError: see `gecjury.refless.nets.regressor.load_model`.
@@ -85,8 +77,6 @@ def fresh_pooled(
 
     checkpoint = resolve(location)
     config = read_config(checkpoint, **head_config(names))
-    if half:
-        config.num_hidden_layers = max(1, int(config.num_hidden_layers) // 2)
     set_seed(seed)
     return _joined(_encoder(checkpoint, config), len(names))
 
@@ -99,10 +89,7 @@ def save_pooled(model: Network, tokenizer: Tokenizer, folder: Path) -> None:
     """
     save_model(model.encoder, tokenizer, folder)
     head = model.classifier.state_dict()
-    save_tensors(
-        {name: values.float().cpu().contiguous().numpy() for name, values in head.items()},
-        folder / HEAD_FILE,
-    )
+    save_head(folder, *(head[name].double().cpu().numpy() for name in ("weight", "bias")))
 
 
 def open_pooled(checkpoint: Checkpoint, config: ModelConfig) -> Network:
@@ -112,19 +99,8 @@ def open_pooled(checkpoint: Checkpoint, config: ModelConfig) -> Network:
         InputError: the head or the encoder is missing or damaged.
     """
     import torch
-    from safetensors.numpy import load_file
 
-    path = inside(checkpoint.folder, HEAD_FILE)
-    width = int(config.hidden_size)
-    with damaged_tensors(path):
-        tensors = load_file(path)
-        weight, bias = (np.asarray(tensors[name], dtype=np.float32) for name in ("weight", "bias"))
-        shaped = weight.shape == (config.num_labels, width) and bias.shape == (config.num_labels,)
-        if not shaped or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-            raise ValueError(
-                f"weight of shape {weight.shape}, expected finite numbers, "
-                f"{config.num_labels} × {width}"
-            )
+    weight, bias = open_head(checkpoint.folder, int(config.num_labels), int(config.hidden_size))
     model = _joined(_encoder(checkpoint, config), int(config.num_labels))
     with torch.no_grad():
         model.classifier.weight.copy_(torch.from_numpy(weight))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -12,13 +12,24 @@ from gecjury.core.arrays import FloatArray
 from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
-from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.encoder import EncoderSpec
 from gecjury.models.foreign import Network, Tokenizer
 from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.pairs import CorrectedPair, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.data.partial import swapped_pairs
-from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
-from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
+from gecjury.refless.nets.manifest import (
+    IMPARA_FORMAT,
+    IMPARA_LINEAR_FORMAT,
+    IMPARA_POOLED_FORMAT,
+)
+from gecjury.refless.nets.pooled import fresh_pooled, save_pooled
+from gecjury.refless.nets.ranker import (
+    HEAD_FILE,
+    LinearRanker,
+    half_way,
+    mean_states,
+    save_head,
+)
 from gecjury.refless.nets.regressor import (
     load_model,
     load_tokenizer,
@@ -38,11 +49,15 @@ from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
 from gecjury.refless.training.recipe import RankerRecipe
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
+from gecjury.refless.training.watching import Watch
 from gecjury.refless.training.worth import Worth, worth_of, worth_table
 
 _ENCODER = "encoder"
 
 _PENALTY = 0.05
+
+_UNRELATED = 0.95
+"""Share of pairs of unrelated sentences that a linear ranker's similarity filter tells apart."""
 
 
 def split_corrections(
@@ -89,7 +104,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         InputError: fewer than eight pairs can be generated for a part.
         OptionError: the folder holds another model.
     """
-    recipe, settings = job.recipe, job.recipe.settings
+    recipe = job.recipe
     run = job.run(*(f"{c.source}\t{c.text()}" for c in job.corrections))
     if (earlier := job.finished(run, RankerReport)) is not None:
         return earlier
@@ -97,36 +112,12 @@ def train_impara(job: RankerJob) -> RankerReport:
     # Impacts are measured with the pretrained encoder, before anything is trained.
     pairs = _make_pairs(job)
     start, detected = run_detection(job, _without_held_out(job), watch)
-    tokenizer = load_tokenizer(start)
-    if recipe.pooled:
-        model = fresh_pooled(start, ("rank",), seed=settings.seed, half=recipe.linear)
-    else:
-        model = load_model(start, ("rank",), seed=settings.seed)
-
-    def gaps(model: Network, part: str) -> FloatArray:
-        # For each pair, the output for the better sentence minus that for the worse.
-        texts = [pair.better for pair in pairs[part]] + [pair.worse for pair in pairs[part]]
-        encoded = tokenise(tokenizer, texts, None, settings.max_length)
-        better, worse = np.split(predict(model, tokenizer, encoded, job.runtime)[:, 0], 2)
-        with np.errstate(invalid="ignore"):  # a model that diverged gives NaN
-            difference: FloatArray = better - worse
-        return difference
-
     if recipe.linear:
-        _fit_linear(model, tokenizer, pairs["train"], job)
+        gaps, record = _fit_linear(job, pairs, start)
     else:
-        task = LearningTask(
-            name="ranker",
-            model=model,
-            tokenizer=tokenizer,
-            examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
-            evaluate=lambda model: {"score": pair_accuracy(gaps(model, "dev"))},
-            objective="ranking",
-            label="impara: training",
-        )
-        model = fit(task, settings, job.work / "ranker", job.runtime, watch).model
+        gaps, record = _fine_tune(job, pairs, start, watch)
     # Computed once for accuracy and worth, with the best epoch's model.
-    reached = {part: gaps(model, part) for part in ("dev", "test")}
+    reached = {part: gaps(part) for part in ("dev", "test")}
     figures = [
         {"part": part, "accuracy": pair_accuracy(values), "pairs": len(values)}
         for part, values in reached.items()
@@ -140,52 +131,66 @@ def train_impara(job: RankerJob) -> RankerReport:
     )
     report = RankerReport(tuple(figures), worth)
     if is_main_process():
-        (save_pooled if recipe.pooled else save_model)(model, tokenizer, job.folder)
-        card = _card(job, pairs, report, detected)
-        encoder = recipe.encoder
-        if is_folder(encoder):
-            # An encoder that is only on this machine is copied into the model's folder.
-            with output_errors(job.folder / _ENCODER):
-                shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True)
-            encoder = _ENCODER
-        record = {
-            "format": IMPARA_POOLED_FORMAT if recipe.pooled else IMPARA_FORMAT,
-            "encoder": encoder,
-            "run": run,
-            "pooling": "mean" if recipe.pooled else recipe.pooling,
-            "detection": detected,
-            **asdict(report),
-        }
+        record = {**record, "run": run, "detection": detected, **asdict(report)}
         texts = {text for c in job.corrections for text in (c.source, c.text())}
-        job.finish(texts, record, card)
+        job.finish(texts, record, _card(job, pairs, report, detected))
     wait_for_all()
     return report
 
 
+Gaps = Callable[[str], FloatArray]
+"""A function that returns, for each pair of a part, the better sentence's output minus the
+worse's."""
+
+
+def _fine_tune(
+    job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]], start: str, watch: Watch
+) -> tuple[Gaps, dict[str, object]]:
+    """Fine-tune an encoder and save it; return the gaps and what the manifest says about it."""
+    recipe, settings = job.recipe, job.recipe.settings
+    tokenizer = load_tokenizer(start)
+    fresh = fresh_pooled if recipe.pooled else load_model
+
+    def gaps(model: Network, part: str) -> FloatArray:
+        encoded = tokenise(tokenizer, _sides(pairs[part]), None, settings.max_length)
+        return _differences(predict(model, tokenizer, encoded, job.runtime)[:, 0])
+
+    task = LearningTask(
+        name="ranker",
+        model=fresh(start, ("rank",), seed=settings.seed),
+        tokenizer=tokenizer,
+        examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
+        evaluate=lambda model: {"score": pair_accuracy(gaps(model, "dev"))},
+        objective="ranking",
+        label="impara: training",
+    )
+    model = fit(task, settings, job.work / "ranker", job.runtime, watch).model
+    record: dict[str, object] = {"format": IMPARA_FORMAT, "pooling": recipe.pooling}
+    if recipe.pooled:
+        # As in IMPARA-GED, the similarity is not read.
+        record |= {"format": IMPARA_POOLED_FORMAT, "threshold": None}
+    if is_main_process():
+        (save_pooled if recipe.pooled else save_model)(model, tokenizer, job.folder)
+        record["encoder"] = _kept_encoder(job, recipe.encoder)
+    return lambda part: gaps(model, part), record
+
+
 def _fit_linear(
-    model: Network, tokenizer: Tokenizer, pairs: Sequence[RankedPair], job: RankerJob
-) -> None:
-    """Set a pooled model's head to a logistic regression on the differences of pairs.
+    job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]], start: str
+) -> tuple[Gaps, dict[str, object]]:
+    """Fit a logistic regression on the differences of pairs, and save it; see `_fine_tune`.
 
     The loss is the mean of log(1 + exp(worse − better)), plus `_PENALTY` times half the squared
     weights of standardised states. Outputs are then scaled to the deviation 1.
     """
-    import torch
     from scipy.optimize import minimize
 
-    folder = job.work / "states"
-    if is_main_process():
-        save_pooled(model, tokenizer, folder)
-    wait_for_all()
-    spec = EncoderSpec(str(folder), max_length=job.recipe.settings.max_length)
-    encoder = load_encoder(spec, job.runtime)
-    texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
-    states = encoder.encode(texts).vectors.astype(np.float64)
-    mean, deviation = states.mean(axis=0), states.std(axis=0)
+    spec = EncoderSpec(start, layer=half_way(start), max_length=job.recipe.settings.max_length)
+    raw = mean_states(spec, _sides(pairs["train"]), job.runtime)
+    mean, deviation = raw.mean(axis=0), raw.std(axis=0)
     deviation[deviation == 0] = 1.0
-    states = (states - mean) / deviation
-    better, worse = np.split(states, 2)
-    differences = better - worse
+    states = (raw - mean) / deviation
+    differences = _differences(states)
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
         margins = differences @ weights
@@ -193,13 +198,50 @@ def _fit_linear(
         value = np.logaddexp(0.0, -margins).mean() + _PENALTY / 2 * weights @ weights
         return float(value), slope + _PENALTY * weights
 
-    start = np.zeros(states.shape[1])
-    weights = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    weights = minimize(loss, np.zeros(states.shape[1]), jac=True, method="L-BFGS-B").x
     # Larger outputs would all be close to 0 or 1 in scores, where they go through a sigmoid.
     weights /= (states @ weights).std() * deviation
-    with torch.no_grad():
-        model.classifier.weight[0] = torch.from_numpy(weights)
-        model.classifier.bias[0] = float(-mean @ weights)
+    ranker = LinearRanker(spec, weights, float(-mean @ weights))
+    record: dict[str, object] = {
+        "format": IMPARA_LINEAR_FORMAT,
+        "layer": spec.layer,
+        "threshold": _unrelated(raw[: len(differences)], pairs["train"], job.recipe.settings.seed),
+    }
+    if is_main_process():
+        save_head(job.folder, weights[None], np.array([ranker.bias]))
+        record["encoder"] = _kept_encoder(job, start)
+    return lambda part: _differences(ranker.outputs(_sides(pairs[part]), job.runtime)), record
+
+
+def _unrelated(states: FloatArray, pairs: Sequence[RankedPair], seed: int) -> float:
+    """Return the similarity that `_UNRELATED` of the sentences of different sources stay below."""
+    other = np.random.default_rng(seed).permutation(len(pairs))
+    apart = np.array([pairs[k].source != pair.source for k, pair in zip(other, pairs, strict=True)])
+    unit = states / np.linalg.norm(states, axis=1, keepdims=True)
+    cosines = (unit * unit[other]).sum(axis=1)[apart]
+    return round(float(np.quantile(cosines, _UNRELATED)), 2)
+
+
+def _sides(pairs: Sequence[RankedPair]) -> list[str]:
+    return [pair.better for pair in pairs] + [pair.worse for pair in pairs]
+
+
+def _differences(values: FloatArray) -> FloatArray:
+    """Return the values of the better sentences minus those of the worse; see `_sides`."""
+    better, worse = np.split(values, 2)
+    with np.errstate(invalid="ignore"):  # a model that diverged gives NaN
+        difference: FloatArray = better - worse
+    return difference
+
+
+def _kept_encoder(job: RankerJob, encoder: str) -> str:
+    """Return how the manifest names an encoder; one that is only on this machine is copied."""
+    if not is_folder(encoder):
+        return encoder
+    aside = shutil.ignore_patterns("checkpoints")
+    with output_errors(job.folder / _ENCODER):
+        shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True, ignore=aside)
+    return _ENCODER
 
 
 def _without_held_out(job: RankerJob) -> LabelledText | None:
@@ -222,7 +264,7 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
     sizes = {"train": recipe.pairs, "dev": recipe.pairs // 8, "test": recipe.pairs // 8}
 
     def encode(texts: Sequence[str]) -> FloatArray:
-        return load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64)
+        return mean_states(spec, texts, job.runtime)
 
     for part, wanted in sizes.items():
         count = max(wanted, LEAST)
@@ -261,26 +303,21 @@ def _card(
     report: RankerReport,
     detected: Mapping[str, float],
 ) -> str:
-    pooled = job.recipe.pooled
     rows = [(f["part"], f["accuracy"], f["pairs"]) for f in report.figures]
     table = markdown_table(("part", "accuracy", "pairs"), rows)
     made = ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items())
-    reads_means = (
-        f"The ranker reads the mean of the last hidden states, with the head in {HEAD_FILE}; plain "
-        "transformers loads only the encoder"
-    )
+    reads_means = f"The ranker reads the mean of hidden states, with the head in {HEAD_FILE}"
     return model_card(
         job,
         "IMPARA: a ranker of corrections",
         "impara",
         data={"corrections": str(len(job.corrections)), "pairs": made, "split": "by source"},
         results="\n\n".join([worth_table(report.worth), table, *figures_in_words(detected)]),
-        usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, pooled)}",
-        notes=[reads_means] if pooled else [],
+        usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name)}",
+        notes=[reads_means] if job.recipe.pooled else [],
     )
 
 
-def ranker_metric(model: str, pooled: bool) -> str:
-    """Return the metric to use a folder with; a ranker of means gets no threshold (IMPARA-GED)."""
-    named = f"impara:model={model}".replace(",", "\\,")
-    return f"{named},threshold=none" if pooled else named
+def ranker_metric(model: str) -> str:
+    """Return the metric to use a folder with."""
+    return f"impara:model={model}".replace(",", "\\,")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gecjury.core.settings import option
+from gecjury.models.checkpoints import EMBEDDED_SOME
 from gecjury.refless.training.recipe import RankerRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.inputs import Inputs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gecjury.refless.training.impara import RankerJob
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "small": {"encoder": "embedded", "linear": True},
+    "small": {"encoder": EMBEDDED_SOME, "linear": True},
     "base": {"encoder": BASE, "linear": True},
 }
 """See `gecjury.studies.making.some.PRESETS`."""
@@ -107,7 +108,7 @@ examples:
         report = train_impara(job)
         columns = [Column(key) for key in ("part", "accuracy", "pairs")]
         table = Table(columns, report.figures, name="rows")
-        metric = ranker_metric(str(job.folder), self.pooled)
+        metric = ranker_metric(str(job.folder))
         return self.result(job.folder, table, {}, report.worth, metric)
 
     def _known_to_detector(self, material: Material, sources: set[str]) -> list[str]:

@@ -1,0 +1,88 @@
+"""A linear ranker: a linear head on the mean states of one layer of an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.core.arrays import FloatArray
+from gecjury.core.runtime import Runtime
+from gecjury.models.checkpoints import inside, resolve
+from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.networks import read_config
+from gecjury.refless.nets.regressor import damaged_tensors, save_tensors
+
+HEAD_FILE = "head.safetensors"
+"""File of a head in its folder: `weight`, outputs × hidden size, and `bias`."""
+
+
+@dataclass(frozen=True)
+class LinearRanker:
+    """A linear ranker.
+
+    Attributes:
+        spec: the encoder, with its layer.
+        weight: weights of a mean state, hidden size.
+        bias: what is added.
+    """
+
+    spec: EncoderSpec
+    weight: FloatArray
+    bias: float
+
+    def outputs(self, texts: Sequence[str], runtime: Runtime) -> FloatArray:
+        """Return an output for each text; higher is better."""
+        outputs: FloatArray = mean_states(self.spec, texts, runtime) @ self.weight + self.bias
+        return outputs.round(6)  # the last bits depend on the batch
+
+
+def mean_states(spec: EncoderSpec, texts: Sequence[str], runtime: Runtime) -> FloatArray:
+    """Return the mean states of texts, texts × hidden size."""
+    return load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64)
+
+
+def half_way(name: str) -> int:
+    """Return the number of the layer half-way up an encoder."""
+    return max(1, int(read_config(resolve(name)).num_hidden_layers) // 2)
+
+
+def save_head(folder: Path, weight: FloatArray, bias: FloatArray) -> None:
+    """Write a head.
+
+    Args:
+        weight: outputs × hidden size.
+        bias: one for each output.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    arrays = {"weight": weight, "bias": bias}
+    tensors = {name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()}
+    save_tensors(tensors, folder / HEAD_FILE)
+
+
+def open_head(folder: Path, outputs: int, width: int) -> tuple[FloatArray, FloatArray]:
+    """Return weight and bias of a head that `save_head` wrote.
+
+    Args:
+        outputs: number of outputs expected.
+        width: hidden size expected.
+
+    Raises:
+        InputError: the head is missing or damaged, or fits another encoder.
+    """
+    from safetensors.numpy import load_file
+
+    path = inside(folder, HEAD_FILE)
+    with damaged_tensors(path):
+        tensors = load_file(path)
+        weight, bias = (np.asarray(tensors[name], dtype=np.float64) for name in ("weight", "bias"))
+        shaped = weight.shape == (outputs, width) and bias.shape == (outputs,)
+        if not shaped or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ValueError(
+                f"weight of shape {weight.shape}, expected finite numbers, {outputs} × {width}"
+            )
+    return weight, bias
