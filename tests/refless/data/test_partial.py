@@ -36,7 +36,7 @@ def test_sentences_without_edits_and_emptied_ones_give_no_pairs() -> None:
     assert swapped_pairs([CorrectedPair("a", (Edit(0, 1, ""),))], CZECH, 8, 0) == []
 
 
-WORDS = "the cat goes to school , very quickly and is happy".split()
+WORDS = ["the", "cat", "goes", "to", "school", ",", "very", "quickly", "and", "is", "happy"]
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1), st.integers(0, 99))
