@@ -55,11 +55,7 @@ _MEASURED = {
 
 _ELSEWHERE = {
     # Kobayashi et al. 2024, table of SEEDA-S; the official tie rule, no interval.
-    "LLM judges": (
-        Row("GPT-4 (as published)", 0.784, published=True),
-        # docs/measured/taught-judge.md, the official tie rule.
-        Row("SmolLM2 (135 M), taught", 0.755, (0.71, 0.80)),
-    ),
+    "LLM judges": (Row("GPT-4 (as published)", 0.784, published=True),),
 }
 
 _FAMILIES = dict(zip(_MEASURED, ("refbased", "refless", "judges", "chance"), strict=True))

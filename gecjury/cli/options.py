@@ -104,7 +104,7 @@ def _how(option: Option) -> dict[str, Any]:
     if option.choices:
         how["choices"] = [str(choice).replace("_", "-") for choice in option.choices]
     if option.several:
-        how["nargs"] = "*" if option.empty else "+"
+        how["nargs"] = "+"
     elif option.many:
         # argparse would append to a default; settings know their default themselves.
         how |= {"action": "append", "default": None if default else default}

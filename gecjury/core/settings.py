@@ -74,7 +74,6 @@ class Option:
         hint: appended to the message about a value out of bounds.
         several: whether all values of a tuple follow one flag (`--means 0 1 2`) instead of one flag
             each; or whether a positional argument has one value at least, if any.
-        empty: whether that flag may be given without a value, for no values.
         hidden: whether it can be set only in Python.
         heading: heading in the help above this option and the following ones; empty to continue the
             previous one.
@@ -101,7 +100,6 @@ class Option:
     below: float | None = None
     hint: str = ""
     several: bool = False
-    empty: bool = False
     hidden: bool = False
     heading: str = ""
     reader: str = ""

@@ -55,17 +55,12 @@ class Lesson:
     Attributes:
         messages: the conversation up to the answer.
         rows: rows of the data with the corrections that the question shows.
-        shares: target probability of each answer, in the order of `JudgeJob.answers`; sums to 1, or
-            all 0 if nobody rated the correction.
-        group: number of the group of lessons whose scores are compared.
-        points: a higher number means that the correction is better than others of its group.
+        shares: target probability of each answer, in the order of `JudgeJob.answers`; sums to 1.
     """
 
     messages: tuple[Mapping[str, str], ...]
     rows: tuple[int, ...]
     shares: tuple[float, ...]
-    group: int
-    points: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +72,6 @@ class JudgeJob(TrainingJob):
         data: corrections with one rating each, `quality`, from 1 to 5.
         split: its parts.
         lessons: questions about the data.
-        ranking: questions about partly corrected sentences, whose order is learnt in a first step;
-            their rows do not count.
-        texts: the sentences of the first step, sources included.
         answers: the answers, each with its value.
         metric: the judge to score with, written as `-m` accepts it.
         prompt: id of the prompt that is taught.
@@ -92,8 +84,6 @@ class JudgeJob(TrainingJob):
     answers: Mapping[str, float]
     metric: str
     prompt: str
-    ranking: Sequence[Lesson] = ()
-    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -125,8 +115,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     """
     recipe, settings = job.recipe, job.recipe.settings
     rows = (",".join(map(str, part)) for part in (job.split.train, job.split.dev))
-    lessons = (*job.ranking, *job.lessons)
-    asked = (json.dumps([lesson.messages, lesson.points]) for lesson in lessons)
+    asked = (json.dumps(lesson.messages) for lesson in job.lessons)
     run = job.run(job.data.print, json.dumps(dict(job.answers)), *rows, *asked)
     if (earlier := job.finished(run, JudgeReport)) is not None:
         return earlier
@@ -141,12 +130,10 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     model.to(pick_device(job.runtime.device))
     answers, pieces = answer_pieces(tokenizer, job.answers, recipe.encoder)
     # Answers about pairs are already differences.
-    compared = float(recipe.protocol == "pointwise")
-    answers = replace(answers, within=compared * recipe.within)
-    examples = _examples(job, job.lessons, tokenizer, pieces)
-    ordered = [e for e in _examples(job, job.ranking, tokenizer, pieces) if e is not None]
-    left_out = examples.count(None) + len(job.ranking) - len(ordered)
-    if left_out:
+    within = recipe.within if recipe.protocol == "pointwise" else 0.0
+    answers = replace(answers, within=within)
+    examples = _examples(job, tokenizer, pieces)
+    if left_out := examples.count(None):
         watch.told(f"{left_out} questions are longer than `max_length=` and were left out")
     part_of = {row: name for name, rows in vars(job.split).items() for row in rows.tolist()}
     parts: dict[str, list[EncoderInputs]] = {"train": [], "dev": [], "test": []}
@@ -155,9 +142,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
             parts[part_of[lesson.rows[0]]].append(example)
     for name, questions in parts.items():
         refuse_few(len(questions), f"questions for {name}")
-    if job.ranking:
-        refuse_few(len(ordered), "questions about partly corrected sentences")
-    longest = max(len(example["input_ids"]) for example in (*ordered, *parts["train"]))
+    longest = max(len(example["input_ids"]) for example in parts["train"])
     choose_attention(model, longest, settings.bf16)
 
     def scores(model: Network, part: str) -> FloatArray:
@@ -180,18 +165,6 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         label="judge: training",
         answers=answers,
     )
-    if ordered:
-        ranking = replace(
-            task,
-            name="ranking",
-            examples=ordered,
-            label="judge: ranking",
-            answers=replace(answers, within=compared),
-        )
-        once = replace(settings, epochs=1)
-        # A step that is already finished returns the model of its checkpoint.
-        ranked = fit(ranking, once, job.work / "ranking", job.runtime, watch)
-        task = replace(task, model=ranked.model)
     result = fit(task, settings, job.work, job.runtime, watch)
     model = result.model.merge_and_unload() if recipe.lora else result.model
     predicted = scores(model, "test")
@@ -213,8 +186,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
             "prompt": job.prompt,
             **asdict(report),
         }
-        texts = {*seen.sources, *seen.outputs, *job.texts}
-        job.finish(texts, record, _card(job, report))
+        job.finish({*seen.sources, *seen.outputs}, record, _card(job, report))
     wait_for_all()
     return report
 
@@ -250,10 +222,7 @@ def answer_pieces(
 
 
 def _examples(
-    job: JudgeJob,
-    lessons: Sequence[Lesson],
-    tokenizer: Tokenizer,
-    pieces: Mapping[str, Sequence[int]],
+    job: JudgeJob, tokenizer: Tokenizer, pieces: Mapping[str, Sequence[int]]
 ) -> list[EncoderInputs | None]:
     """Return an example for each lesson; None if it is too long."""
     longest = cut_length(tokenizer, job.recipe.settings.max_length)
@@ -262,9 +231,9 @@ def _examples(
             f"{job.recipe.encoder}: has no chat template, so servers could not use it; choose "
             "a model that was trained to follow instructions"
         )
-    names = list(job.answers)
+    groups, names = job.data.groups(), list(job.answers)
     examples: list[EncoderInputs | None] = []
-    for lesson in lessons:
+    for lesson in job.lessons:
         text = tokenizer.apply_chat_template(
             [dict(message) for message in lesson.messages],
             tokenize=False,
@@ -279,8 +248,8 @@ def _examples(
             "input_ids": ids,
             "answer": len(answer),
             "shares": list(lesson.shares),
-            "group": lesson.group,
-            "points": lesson.points,
+            "group": int(groups[lesson.rows[0]]),
+            "points": float(job.data.ratings[lesson.rows[0], 0]),
             "rows": list(lesson.rows),
         }
         examples.append(example if len(ids) <= longest else None)

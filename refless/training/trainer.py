@@ -69,8 +69,8 @@ class LearningTask:
             rated. `ranking`: `better` and `worse`, each a tokenised text. `detection`:
             `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) per word piece. `answers`:
             `input_ids`, a question and its most probable answer; `answer`, the number of the
-            answer's word pieces; `shares`, the target probability of each answer, or zeros;
-            `group`, equal for questions whose scores are compared by their `points`.
+            answer's word pieces; `shares`, the target probability of each answer; `group`, equal
+            for questions whose scores are compared by their `points`.
         evaluate: see `Evaluate`.
         objective: the loss.
         label: name for progress bars and messages.

@@ -107,7 +107,7 @@ PUT_IN = (
     ),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
     (r"--recipe base", "--recipe base --freeze-layers 1"),
-    (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1 --partial mine.m2"),
+    (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1"),
     (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
     # Ridge regression on features has no encoder, and a compact model is made of the packaged one.
     (

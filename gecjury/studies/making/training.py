@@ -360,8 +360,7 @@ def recipes_text(presets: Mapping[str, Mapping[str, object]], **about: str) -> s
     for name, values in presets.items():
         typed = []
         for key, value in values.items():
-            words = value if isinstance(value, list) else [] if value is True else [value]
-            typed += [f"--{key.replace('_', '-')}", *map(str, words)]
+            typed += [f"--{key.replace('_', '-')}", *([] if value is True else [str(value)])]
         lines += [f"  {name}: {about.get(name, _ABOUT[name])}", *textwrap.wrap(
             " ".join(typed), 76, initial_indent="    ", subsequent_indent="    ",
             break_on_hyphens=False,

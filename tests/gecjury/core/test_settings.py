@@ -78,7 +78,7 @@ class Cook:
 
     oven: bool = False
     heat: float = option(0.5, above=0, most=1, heading="fire", needs={"": ("oven",)})
-    steps: tuple[str, ...] = option((), several=True, empty=True)
+    steps: tuple[str, ...] = option((), several=True)
     time: int = option(1, needs={"": ("steps cut",), "oven": ("steps mix", "grill")})
     label: str = option("", needs={"": ("printer",)})
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +13,9 @@ import pytest
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.edits import Edit
-from gecjury.corpus.languages.language import ENGLISH
-from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import split_sources
-from gecjury.models.origin import KEYS_FILE, MANIFEST, taught_judge
+from gecjury.models.origin import MANIFEST, taught_judge
 from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
-from gecjury.refless.data.pairs import CorrectedPair
-from gecjury.refless.data.partial import PartialVersions, partly_corrected
 from gecjury.refless.training.judge import (
     JudgeJob,
     Lesson,
@@ -69,31 +62,12 @@ def asking(text: str) -> tuple[dict[str, str], ...]:
     return ({"role": "user", "content": text},)
 
 
-def marked(sources: range) -> list[PartialVersions]:
-    """Versions of sources whose edits make exclamation marks of the letters x."""
-    corrections = []
-    for number in sources:
-        words = [f"t{number}", *["x"] * (2 + number % 4)]
-        edits = tuple(Edit(place, place + 1, "!") for place in range(1, len(words)))
-        corrections.append(CorrectedPair(" ".join(words), edits))
-    return list(partly_corrected(corrections, ENGLISH, 0))
-
-
-def ordered(versions: Sequence[PartialVersions]) -> list[Lesson]:
-    return [
-        Lesson(asking(text), (row,), (0.0,) * 5, group, points)
-        for group, version in enumerate(versions)
-        for row, (text, points) in enumerate(zip(version.texts, version.points, strict=True))
-    ]
-
-
 def job(tiny: Path, folder: Path, data: Annotations | None = None, **changes: object) -> JudgeJob:
     data = rated() if data is None else data
     lessons = []
-    for row, (output, group) in enumerate(zip(data.outputs, data.groups().tolist(), strict=True)):
-        points = float(data.ratings[row, 0])
-        shares = tuple(float(value == points) for value in ANSWERS.values())
-        lessons.append(Lesson(asking(output), (row,), shares, group, points))
+    for row, output in enumerate(data.outputs):
+        shares = tuple(float(value == data.ratings[row, 0]) for value in ANSWERS.values())
+        lessons.append(Lesson(asking(output), (row,), shares))
     settings = TrainSettings(epochs=3, learning_rate=3e-3, max_length=256, patience=0)
     return JudgeJob(
         recipe=replace(JudgeRecipe(encoder=str(tiny), settings=settings), **changes),
@@ -143,8 +117,6 @@ def test_the_order_within_a_group_by_hand() -> None:
         plain = float(answer_loss(answers)(logits, labels))
         return float(answer_loss(replace(answers, within=within))(logits, labels)) - plain
 
-    # Without ratings, only the answer's other word piece counts, whose probability is 1/2.
-    assert float(answer_loss(answers)(logits, labels)) == pytest.approx(0.1 * math.log(2))
     right, wrong = math.log(1 + math.exp(-6)), math.log(1 + math.exp(6))
     assert order() == pytest.approx(0.5 * right, abs=1e-6)
     labels["points"] = torch.tensor([1.0, 3.0])
@@ -286,77 +258,6 @@ def test_manifests_of_other_models_are_not_read_as_a_judge(tmp_path: Path) -> No
     (tmp_path / MANIFEST).write_text('{"format": "gecjury-judge/1"}', encoding="utf-8")
     with pytest.raises(InputError, match="damaged"):
         taught_judge(str(tmp_path))
-
-
-def right_pairs(model: Path, versions: Sequence[PartialVersions]) -> float:
-    """Return the share of pairs of versions of a source that a model puts in the right order."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(model)
-    network = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
-    answers, pieces = answer_pieces(tokenizer, ANSWERS, "tiny")
-    answer = next(iter(pieces.values()))
-    verdicts = []
-    for version in versions:
-        examples = []
-        for text in version.texts:
-            asked = tokenizer.apply_chat_template(
-                list(asking(text)),
-                tokenize=False,
-                add_generation_prompt=True,
-                enable_thinking=False,
-            )
-            ids = tokenizer(asked, add_special_tokens=False)["input_ids"]
-            examples.append({"input_ids": [*ids, *answer], "answer": len(answer)})
-        with torch.inference_mode():
-            logits = network(**answer_batch(tokenizer, examples)).logits
-        shares = answer_shares(logits, [len(answer)] * len(examples), answers)
-        scores = (shares @ torch.tensor(answers.values)).tolist()
-        for (one, first), (two, second) in combinations(
-            zip(version.points, scores, strict=True), 2
-        ):
-            if one != two:
-                verdicts.append((one - two) * (first - second) > 0)
-    return float(np.mean(verdicts))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lora", [0, 4])
-def test_ranking_is_learnt_first_and_an_interrupted_run_goes_on_after_it(
-    tiny: Path, tmp_path: Path, lora: int
-) -> None:
-    if lora:
-        pytest.importorskip("peft")
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    seen, unseen = marked(range(60)), marked(range(60, 80))
-    texts = [text for version in seen for text in version.texts]
-
-    def made(folder: Path) -> JudgeJob:
-        plain = job(tiny, folder, rated(sources=24), lora=lora)
-        return replace(plain, ranking=ordered(seen), texts=texts)
-
-    def stop(history: object) -> None:
-        raise KeyboardInterrupt
-
-    train_judge(made(whole))
-    saved = r"judge: ranking is saved up to step (\d+) of \1"
-    with watched(stop), pytest.raises(KeyboardInterrupt, match=saved):
-        train_judge(made(broken))
-    # Only the first step is over.
-    (ranked,) = (broken / "checkpoints" / "ranking").glob("checkpoint-*")
-    assert not list((broken / "checkpoints").glob("checkpoint-*"))
-    if not lora:
-        for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
-            shutil.copy(tiny / name, ranked)
-        assert right_pairs(tiny, unseen) < 0.6
-        assert right_pairs(ranked, unseen) > 0.8
-    train_judge(made(broken))
-    for name in ("model.safetensors", HISTORY_FILE):
-        assert (broken / name).read_bytes() == (whole / name).read_bytes()
-    assert set(json.loads((whole / HISTORY_FILE).read_text())["models"]) == {"ranking", "judge"}
-    assert {sentence_key(text) for text in texts} <= set((whole / KEYS_FILE).read_text().split())
-    with pytest.raises(OptionError, match="another folder"):
-        train_judge(job(tiny, whole, rated(sources=24), lora=lora))
 
 
 @pytest.mark.slow
