@@ -73,7 +73,12 @@ class Asano(WeighedAspects):
         values = np.zeros((*text_of.shape, 3))
         notes: list[str] = []
         if self.alpha:
-            self.refuse_unnamed("some gug", "; or leave grammaticality out with alpha=0")
+            if not self.model:
+                raise OptionError(
+                    "asano: no model is named. Train one, e.g. with `gecjury train some gug -o "
+                    "my-model --recipe small`, and score with -m asano:model=my-model; or leave "
+                    "grammaticality out with alpha=0"
+                )
             bundle = open_bundle(self.model, device=runtime.device, dtype=self.dtype)
             if "grammaticality" not in bundle.aspects:
                 raise OptionError(

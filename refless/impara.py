@@ -51,7 +51,7 @@ _TRAIN = "impara jfleg gmeg-dev"
 _PACKAGED = Path(__file__).parent / "packaged" / "ranker"
 _PUBLISHED = ImparaManifest(IMPARA_FORMAT, "bert-base-cased")  # for models without a manifest
 
-Outputs = Callable[[Sequence[str], Runtime], FloatArray]
+RankerOutputs = Callable[[Sequence[str], Runtime], FloatArray]
 """A function that returns a ranker's output for each text."""
 
 
@@ -196,7 +196,7 @@ def _or_without_similarity() -> Iterator[None]:
 @lru_cache(maxsize=2)
 def _open(
     weights: str, location: str, max_length: int, device: str, dtype: DType
-) -> tuple[Outputs, TrainingOrigin]:
+) -> tuple[RankerOutputs, TrainingOrigin]:
     """Load the ranker and the origin of its training data."""
     device = pick_device(device)
     check_dtype(dtype, device)

@@ -38,23 +38,6 @@ class ModelScorer(Scorer, ReadsText):
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     model: str
 
-    def refuse_unnamed(self, train: str, otherwise: str = "") -> None:
-        """Raise an error if no trained model is named.
-
-        Args:
-            train: target and data of the `gecjury train` command that trains one.
-            otherwise: another remedy, for the message.
-
-        Raises:
-            OptionError: no model is named.
-        """
-        if not self.model:
-            raise OptionError(
-                f"{self.name}: no model is named. Train one, e.g. with "
-                f"`gecjury train {train} -o my-model --recipe small`, and score with "
-                f"-m {self.name}:model=my-model{otherwise}"
-            )
-
 
 class LanguageModelScorer(ModelScorer):
     """A metric whose only network is a causal language model."""

@@ -293,9 +293,9 @@ def test_metrics(shell: Shell) -> None:
     assert rows["green"]["needs"] == "references"
     assert rows["green"]["options"] == "n=4,unit=word,beta=2.0"
     assert rows["green"]["signature"] == "green|n=4,unit=word,beta=2.0|v2"
-    needs = {name: rows[name]["needs"] for name in ("impara", "asano", "jury", "scores")}
+    needs = {name: rows[name]["needs"] for name in ("asano", "jury", "scores")}
     assert needs == {
-        **dict.fromkeys(("impara", "asano"), "model (model=…)"),
+        "asano": "model (model=…)",
         "jury": "metrics (equal=…)",
         "scores": "scores (file=…)",
     }

@@ -283,7 +283,7 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
     assert "warning: the detector has learnt from 1 of the 81 sources of the parallel text" in err
     words = out.split()
     metric = words[words.index("-m") + 1]
-    assert metric == f"impara:model={tmp_path / 'impara'},threshold=none"
+    assert metric == f"impara:model={tmp_path / 'impara'}"
     texts = [str(tmp_path / "s"), str(tmp_path / "t"), "--device", "cpu"]
     out, _ = shell.ended("score", *texts, "-m", metric, "--format", "json")
     assert 0 < json.loads(out)["rows"][0]["score"] < 1

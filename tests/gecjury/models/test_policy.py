@@ -224,7 +224,9 @@ def test_models_of_the_hub_are_pinned_by_their_commit(models: Path, tmp_path: Pa
     }  # fmt: skip
     assert found["1 some"].pop("encoder") == bert
     assert list(found["1 some"]) == ["weights"]
-    assert found["1 impara"] == {"weights": f"someone/ranker@{COMMIT[:12]}", "encoder": bert}
+    assert found["1 impara"] == {
+        "weights": f"someone/ranker@{COMMIT[:12]}", "least": "0.9", "encoder": bert,
+    }  # fmt: skip
     (uot,) = (extra for name, extra in found.items() if name.endswith("uot-errant"))
     (weighed,) = (extra for name, extra in found.items() if name.endswith("pt-errant"))
     assert (uot["encoder"], weighed["model"]) == (bert, bert)

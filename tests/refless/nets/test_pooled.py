@@ -11,7 +11,8 @@ import torch
 from gecjury.core.errors import InputError
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config
-from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, open_pooled, save_pooled
+from gecjury.refless.nets.pooled import fresh_pooled, open_pooled, save_pooled
+from gecjury.refless.nets.ranker import HEAD_FILE
 from gecjury.refless.nets.regressor import load_tokenizer
 from tests import tiny
 
