@@ -25,11 +25,8 @@ test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest $(TWO) -m slow
 	$(BIN)/python -m pytest $(TWO) -m hypothesis --hypothesis-profile=thorough
 
-# Each file in a process of its own: Ray ends a process with status 1 and no message if its own
-# processes, which it has just stopped or which are busy, do not answer. What it printed is kept.
 test-ray: $(VENV)/.dev
-	set -e; for file in $$(grep -rl --include='*.py' 'mark\.ray' tests); do \
-		$(BIN)/python -m pytest -m ray --capture=sys $$file; done
+	$(BIN)/python -m pytest -m ray
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest $(TWO) -m 'not vllm and not browser and not documented and not ray'

@@ -86,7 +86,6 @@ PUT_IN = (
     (r"encoder=embedded", "encoder=tiny-encoder"),
     (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
     (r"-m scribendi(?!\S)", "-m scribendi:model=tiny-lm"),
-    (r"-m impara(?!\S)", "-m impara:model=my-impara"),
     (r"(-m |\+)fluency(?!\S)", r"\1fluency:model=tiny-lm"),
     (r"judgments show smollm2-135m-instruct", f"judgments show {SAMPLE_REPLIES}"),
     (

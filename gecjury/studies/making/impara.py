@@ -44,7 +44,8 @@ class TrainImpara(RankerRecipe, Training["RankerJob"]):
     """
 
     inputs: ClassVar[Inputs] = TrainingTexts(
-        "jfleg, gmeg-dev, geccc-dev, ua-gec, an M2 file or SOURCE,REF[,REF...]"
+        "jfleg, gmeg-dev, tmu-gfm (its best-rated corrections), geccc-dev, ua-gec, an M2 file or "
+        "SOURCE,REF[,REF...]"
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = PRESETS
     epilog: ClassVar[str] = f"""\

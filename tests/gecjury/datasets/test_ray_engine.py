@@ -284,12 +284,7 @@ def cluster_of(nodes: list[dict[str, float]]) -> Any:
 
 
 class TestOnRay:
-    """Runs on a cluster of this machine.
-
-    These tests have their own process (`make test-ray`), in which Ray is started once. Ray
-    silently ends the process that started it if its own processes do not answer in time, as
-    happens on a machine that is busy with other tests.
-    """
+    """Runs on a cluster of this machine, which is started once."""
 
     pytestmark = with_ray
 

@@ -17,9 +17,11 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError, MissingExtraError, OptionError
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.languages.language import language_of
+from gecjury.refless.data.annotations import Annotations, Scale
 from gecjury.refless.data.pairs import (
     PARALLEL_LANGUAGES,
     CorrectedPair,
+    _best_rated,
     detection_labels,
     edit_impacts,
     ranked_pairs,
@@ -172,3 +174,18 @@ def test_ua_gec_names_its_extra_where_it_is_not_installed() -> None:
         pytest.skip("the package is installed")
     with pytest.raises(MissingExtraError, match="ukrainian"):
         read_parallel(["ua-gec"], no_folder)
+
+
+def test_the_best_rated_correction_of_each_source_for_training() -> None:
+    sources = [f"He have {number} dog ." for number in range(20) for _ in range(3)]
+    outputs = [
+        text for number in range(20)
+        for text in (f"He had {number} dog .", f"He has {number} dogs .", f"He have {number} dog")
+    ]  # fmt: skip
+    ratings = np.array([[2.0, 3.0], [3.0, 4.0], [4.0, 1.0]] * 20)  # means 2.5, 3.5 and 2.5
+    data = Annotations(
+        ("grammaticality", "fluency"), tuple(outputs), tuple(sources), ratings, Scale(1, 4, False)
+    )
+    best = _best_rated(data)
+    assert len(best) == 16  # a tenth of the rows each for dev and test
+    assert all(c.text() == c.source.replace("have", "has").replace("dog", "dogs") for c in best)
