@@ -305,7 +305,12 @@ def _shifted(sources: Sequence[str], lines: Sequence[str]) -> str:
     # Every run of three rows has one of these.
     part = slice(2 * step, count, 3 * step)
     pairs = zip(range(count)[part], sources[part], lines[part], strict=True)
-    apart = [row for row, source, line in pairs if not _fits(source, line, sources)]
+    apart = [
+        row
+        for row, source, line in pairs
+        # As in `_fits`, which is not called for nearly all lines.
+        if source[:_SAME] != line[:_SAME] and not _fits(source, line, sources)
+    ]
     for row in apart:
         before, after = range(row - step, -1, -step)[:_NEAR], range(row + step, count, step)[:_NEAR]
         run = [*takewhile(lambda at: not fits(at), before)][::-1]
