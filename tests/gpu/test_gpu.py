@@ -34,7 +34,7 @@ from tests.refbased.test_pt_errant import E1, E2, E3, SOURCE, version
 from tests.refless.test_impara import corrections
 from tests.refless.test_some import CORPUS, SOURCES
 from tests.refless.test_some import rated as rated_by_aspect
-from tests.refless.training.jobs import both_ways
+from tests.refless.training.jobs import both_ways, watched
 from tests.refless.training.test_judge import job as judge_job
 from tests.refless.training.test_judge import rated
 
@@ -169,8 +169,8 @@ def test_an_interrupted_training_resumes(models: Path, tmp_path: Path) -> None:
         for name in ("whole", "broken")
     )
     wanted = train_judge(whole)
-    with pytest.raises(KeyboardInterrupt):
-        train_judge(replace(broken, drawn=stop))
+    with watched(stop), pytest.raises(KeyboardInterrupt):
+        train_judge(broken)
     told: list[str] = []
     given = train_judge(replace(broken, runtime=replace(GPU, tell=told.append)))
     assert any("resumes after step" in line for line in told)
