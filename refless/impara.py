@@ -48,6 +48,11 @@ from gecjury.scoring.scores import Statistics
 _TRAIN = "impara jfleg gmeg-dev"
 """Target and data of the command that trains a ranker."""
 
+_UNUSED = (
+    "impara: encoder= is for the similarity, which threshold=none does not use; leave one of them "
+    "out"
+)
+
 _PACKAGED = Path(__file__).parent / "packaged" / "ranker"
 _PUBLISHED = ImparaManifest(IMPARA_FORMAT, "bert-base-cased")  # for models without a manifest
 
@@ -90,10 +95,7 @@ class IMPARA(ModelScorer, MeanScorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.threshold is None and self.encoder:
-            raise OptionError(
-                "impara: encoder= is for the similarity, which threshold=none does not use; leave "
-                "one of them out"
-            )
+            raise OptionError(_UNUSED)
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
@@ -118,8 +120,7 @@ class IMPARA(ModelScorer, MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; `details` counts the sentences set to 0 by the filter."""
-        least = self._least()
-        encoder = "" if least is None else self._encoder()
+        least, manifest = self._least(), self._manifest()
         # A folder that has been trained again since the last call has another identity.
         folder = str(self._folder())
         weights = weights_identity(folder)
@@ -127,16 +128,17 @@ class IMPARA(ModelScorer, MeanScorer):
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         # Only differences between outputs are trained; the sigmoid turns them into 0 to 1.
         quality = 1.0 / (1.0 + np.exp(-outputs(texts, runtime)))
+        values, filtered = quality[text_of], 0
+        if least is not None:
+            kept = self._similarity(sources, hypotheses, runtime)[pair_of] >= least
+            values, filtered = np.where(kept, values, 0.0), int((~kept).sum())
         notes = origin.notes(corpus)
-        if least is None:
-            return Statistics(quality[text_of], details={"filtered": 0}, notes=tuple(notes))
-        similarity = self._similarity(encoder, sources, hypotheses, runtime)
-        kept = similarity[pair_of] >= least
-        values = np.where(kept, quality[text_of], 0.0)
-        of_hub = self._manifest().encoder not in (*PACKAGED_ENCODERS, _PUBLISHED.encoder)
-        if of_hub and not self.encoder and encoder == self._manifest().encoder:
-            notes.append(f"{self.model} names its encoder: {encoder} of the Hugging Face hub")
-        return Statistics(values, details={"filtered": int((~kept).sum())}, notes=tuple(notes))
+        reads_named = manifest.format == IMPARA_LINEAR_FORMAT or not (self.encoder or least is None)
+        if reads_named and manifest is not _PUBLISHED:
+            named = self._base()
+            if named == manifest.encoder not in PACKAGED_ENCODERS:
+                notes.append(f"{self.model} names its encoder: {named} of the Hugging Face hub")
+        return Statistics(values, details={"filtered": filtered}, notes=tuple(notes))
 
     def _folder(self) -> Path:
         """The folder of the ranker; for a hub name, there is none at this path."""
@@ -146,8 +148,15 @@ class IMPARA(ModelScorer, MeanScorer):
         return _manifest(self._folder())
 
     def _least(self) -> float | None:
-        """The least similarity; None for no filter."""
-        return self._manifest().threshold if self.threshold == 0 else self.threshold
+        """The least similarity; None for no filter.
+
+        Raises:
+            OptionError: an encoder for similarities is named, which are not computed.
+        """
+        least = self._manifest().threshold if self.threshold == 0 else self.threshold
+        if least is None and self.encoder:
+            raise OptionError(_UNUSED)
+        return least
 
     def _encoder(self) -> str:
         """The encoder for similarities."""
@@ -166,18 +175,17 @@ class IMPARA(ModelScorer, MeanScorer):
         return named_within(self._folder(), manifest.encoder)
 
     def _similarity(
-        self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
+        self, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
     ) -> FloatArray:
         """Return the cosine of each source and hypothesis."""
-        layer = None if self.encoder else self._manifest().layer
-        spec = EncoderSpec(encoder, layer=layer, max_length=self.max_length, dtype=self.dtype)
+        spec = EncoderSpec(
+            self._encoder(),
+            layer=None if self.encoder else self._manifest().layer,
+            max_length=self.max_length,
+            dtype=self.dtype,
+        )
         with _or_without_similarity():
             vectors = mean_states(spec, [*sources, *hypotheses], runtime)
-        if not np.isfinite(vectors).all():
-            raise InputError(
-                f"the encoder {encoder} gives no finite numbers: its weights are damaged; copy it "
-                "again"
-            )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(norms > 0, norms, 1.0)
         cosines: FloatArray = np.einsum("ij,ij->i", *np.split(vectors, 2))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.models.checkpoints import inside, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
@@ -40,8 +41,18 @@ class LinearRanker:
 
 
 def mean_states(spec: EncoderSpec, texts: Sequence[str], runtime: Runtime) -> FloatArray:
-    """Return the mean states of texts, texts × hidden size."""
-    return load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64)
+    """Return the mean states of texts, texts × hidden size.
+
+    Raises:
+        InputError: they are not finite numbers.
+    """
+    states = load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64)
+    if not np.isfinite(states).all():
+        raise InputError(
+            f"the encoder {spec.name} gives no finite numbers: its weights are damaged; copy it "
+            "again"
+        )
+    return states
 
 
 def half_way(name: str) -> int:
