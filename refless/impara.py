@@ -21,6 +21,7 @@ from gecjury.models.checkpoints import (
     EMBEDDED,
     PACKAGED_ENCODERS,
     inside,
+    is_folder,
     named_within,
     resolve,
     weights_identity,
@@ -48,11 +49,6 @@ from gecjury.scoring.scores import Statistics
 _TRAIN = "impara jfleg gmeg-dev"
 """Target and data of the command that trains a ranker."""
 
-_UNUSED = (
-    "impara: encoder= is for the similarity, which threshold=none does not use; leave one of them "
-    "out"
-)
-
 _PACKAGED = Path(__file__).parent / "packaged" / "ranker"
 _PUBLISHED = ImparaManifest(IMPARA_FORMAT, "bert-base-cased")  # for models without a manifest
 
@@ -74,8 +70,8 @@ class IMPARA(ModelScorer, MeanScorer):
             single-output sequence classification model.
         encoder: encoder for the similarity; empty means the encoder used in training, which is in
             the model's folder or named there, or bert-base-cased if the folder does not name one.
-        threshold: least similarity; 0 means the one that the model's folder records, or 0.9;
-            `none` computes no similarity.
+        threshold: least similarity; 0 means the one that the model's folder records, or that of the
+            papers: 0.9, none for a model that reads means; `none` computes no similarity.
         max_length: longest input in word pieces.
         dtype: precision of the networks; `bfloat16` is several times as fast on processors that
             support it and changes scores slightly, `float16` is for GPUs; `float32-onednn` differs
@@ -95,7 +91,10 @@ class IMPARA(ModelScorer, MeanScorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.threshold is None and self.encoder:
-            raise OptionError(_UNUSED)
+            raise OptionError(
+                "impara: encoder= is for the similarity, which threshold=none does not use; leave "
+                "one of them out"
+            )
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
@@ -103,13 +102,14 @@ class IMPARA(ModelScorer, MeanScorer):
         encoders = [self._base()] if self._manifest().format == IMPARA_LINEAR_FORMAT else []
         if self._least() is not None:
             encoders.append(self._encoder())
-        return (str(self._folder()), *dict.fromkeys(encoders))
+        return (self._location(), *dict.fromkeys(encoders))
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The trained weights' hash, or name and commit on the hub; identities of encoders."""
-        identity = {"weights": weights_identity(str(self._folder()))}
-        if self._manifest().format == IMPARA_LINEAR_FORMAT:
-            identity["base"] = encoder_identity(self._base())
+        identity = {"weights": weights_identity(self._location())}
+        manifest = self._manifest()
+        if manifest.format == IMPARA_LINEAR_FORMAT:
+            identity["base"] = f"{encoder_identity(self._base())}:{manifest.layer}"
         least = self._least()
         if least is None:
             return identity
@@ -122,9 +122,9 @@ class IMPARA(ModelScorer, MeanScorer):
         """Scores, systems × sentences; `details` counts the sentences set to 0 by the filter."""
         least, manifest = self._least(), self._manifest()
         # A folder that has been trained again since the last call has another identity.
-        folder = str(self._folder())
-        weights = weights_identity(folder)
-        outputs, origin = _open(weights, folder, self.max_length, runtime.device, self.dtype)
+        weights, sees_last = weights_identity(self._location()), least is not None
+        settings = self.max_length, runtime.device, self.dtype
+        outputs, origin = _open(weights, self._folder(), self.model, sees_last, *settings)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         # Only differences between outputs are trained; the sigmoid turns them into 0 to 1.
         quality = 1.0 / (1.0 + np.exp(-outputs(texts, runtime)))
@@ -136,13 +136,18 @@ class IMPARA(ModelScorer, MeanScorer):
         reads_named = manifest.format == IMPARA_LINEAR_FORMAT or not (self.encoder or least is None)
         if reads_named and manifest is not _PUBLISHED:
             named = self._base()
-            if named == manifest.encoder not in PACKAGED_ENCODERS:
+            if named == manifest.encoder not in PACKAGED_ENCODERS and not is_folder(named):
                 notes.append(f"{self.model} names its encoder: {named} of the Hugging Face hub")
         return Statistics(values, details={"filtered": filtered}, notes=tuple(notes))
 
     def _folder(self) -> Path:
         """The folder of the ranker; for a hub name, there is none at this path."""
         return _PACKAGED if self.model == EMBEDDED else folder_of(self.model, _TRAIN)
+
+    def _location(self) -> str:
+        """The name of the ranker, as functions of checkpoints read it."""
+        folder = self._folder()
+        return str(folder) if self.model == EMBEDDED else self.model
 
     def _manifest(self) -> ImparaManifest:
         return _manifest(self._folder())
@@ -151,12 +156,18 @@ class IMPARA(ModelScorer, MeanScorer):
         """The least similarity; None for no filter.
 
         Raises:
-            OptionError: an encoder for similarities is named, which are not computed.
+            OptionError: the model's folder has one for its own encoder, or none, and another
+                encoder is named.
         """
-        least = self._manifest().threshold if self.threshold == 0 else self.threshold
-        if least is None and self.encoder:
-            raise OptionError(_UNUSED)
-        return least
+        if self.threshold != 0:
+            return self.threshold
+        manifest = self._manifest()
+        if self.encoder and manifest.format != IMPARA_FORMAT:
+            raise OptionError(
+                f"impara: the least similarity that {self.model} names is not for "
+                f"encoder={self.encoder}: name one, e.g. threshold=0.9, or leave encoder= out"
+            )
+        return manifest.least
 
     def _encoder(self) -> str:
         """The encoder for similarities."""
@@ -172,18 +183,13 @@ class IMPARA(ModelScorer, MeanScorer):
         manifest = self._manifest()
         if manifest is _PUBLISHED:
             return manifest.encoder
-        return named_within(self._folder(), manifest.encoder)
+        return _base_of(self._folder(), manifest)
 
     def _similarity(
         self, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
     ) -> FloatArray:
         """Return the cosine of each source and hypothesis."""
-        spec = EncoderSpec(
-            self._encoder(),
-            layer=None if self.encoder else self._manifest().layer,
-            max_length=self.max_length,
-            dtype=self.dtype,
-        )
+        spec = EncoderSpec(self._encoder(), max_length=self.max_length, dtype=self.dtype)
         with _or_without_similarity():
             vectors = mean_states(spec, [*sources, *hypotheses], runtime)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -203,18 +209,28 @@ def _or_without_similarity() -> Iterator[None]:
 
 @lru_cache(maxsize=2)
 def _open(
-    weights: str, location: str, max_length: int, device: str, dtype: DType
+    weights: str,
+    folder: Path,
+    location: str,
+    sees_last: bool,
+    max_length: int,
+    device: str,
+    dtype: DType,
 ) -> tuple[RankerOutputs, TrainingOrigin]:
-    """Load the ranker and the origin of its training data."""
+    """Load the ranker and the origin of its training data.
+
+    Args:
+        sees_last: True if the last states of a linear ranker's encoder are read as well.
+    """
     device = pick_device(device)
     check_dtype(dtype, device)
-    folder = Path(location)
     manifest = _manifest(folder)
     if manifest.format == IMPARA_LINEAR_FORMAT:
-        name = named_within(folder, manifest.encoder)
-        spec = EncoderSpec(name, layer=manifest.layer, max_length=max_length, dtype=dtype)
+        name, layer = _base_of(folder, manifest), manifest.layer
+        last = None if sees_last else layer
+        spec = EncoderSpec(name, layer=last, max_length=max_length, dtype=dtype)
         weight, bias = open_head(folder, 1, int(read_config(resolve(name)).hidden_size))
-        linear = LinearRanker(spec, weight[0], float(bias[0]))
+        linear = LinearRanker(spec, layer, weight[0], float(bias[0]))
         return linear.outputs, TrainingOrigin.of(folder, location, manifest.language)
     checkpoint = resolve(location, packaged=False)
     # Links in an untrusted folder must not lead out of it.
@@ -237,6 +253,13 @@ def _open(
     if manifest is not _PUBLISHED:
         origin = TrainingOrigin.of(checkpoint.folder, location, manifest.language)
     return lambda texts, runtime: ranker.predict(texts, None, runtime)[:, 0], origin
+
+
+def _base_of(folder: Path, manifest: ImparaManifest) -> str:
+    """Return the encoder that a folder names; see `IMPARA._base`."""
+    if manifest.format == IMPARA_LINEAR_FORMAT:  # which has no use for another encoder
+        return named_within(folder, manifest.encoder, "copy the model again")
+    return named_within(folder, manifest.encoder)
 
 
 def _manifest(folder: Path) -> ImparaManifest:

@@ -341,11 +341,16 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
-def named_within(folder: Path, name: str) -> str:
+def named_within(
+    folder: Path,
+    name: str,
+    remedy: str = "name the encoder yourself (encoder=NAME or encoder=FOLDER)",
+) -> str:
     """Return the encoder that a model folder's own files name in addition to its weights.
 
     Args:
         name: a packaged encoder, a folder in it, or a hub name.
+        remedy: what to do about another name, for the message.
 
     Returns:
         A name for `resolve`; a folder as its path.
@@ -365,8 +370,8 @@ def named_within(folder: Path, name: str) -> str:
         if part.is_dir():
             return str(part)
     raise InputError(
-        f"{folder}: names {name[:60]!r} as its encoder, which is not in the folder; name the "
-        "encoder yourself (encoder=NAME or encoder=FOLDER), or train the model again"
+        f"{folder}: names {name[:60]!r} as its encoder, which is not in the folder; {remedy}, or "
+        "train the model again"
     )
 
 

@@ -141,15 +141,15 @@ class ImparaManifest:
     Attributes:
         format: `IMPARA_FORMAT`, `IMPARA_POOLED_FORMAT` or `IMPARA_LINEAR_FORMAT`.
         encoder: name or folder of the encoder for similarities, which a linear ranker also reads.
-        layer: the encoder's layer that is read; None for the last.
-        threshold: least similarity, unless another is named.
+        layer: the encoder's layer that a linear ranker reads.
+        threshold: least similarity, unless another is named; None for the usual one, see `least`.
         language: as in `SomeManifest`.
     """
 
     format: str
     encoder: str
-    layer: int | None = None
-    threshold: float | None = 0.9
+    layer: int = 0
+    threshold: float | None = None
     language: str = "en"
 
     def __post_init__(self) -> None:
@@ -160,6 +160,13 @@ class ImparaManifest:
             raise ValueError(f"threshold is {self.threshold}")
         if not 0 < len(self.language) < 40:
             raise ValueError(f"language is {self.language!r:.60}")
+
+    @property
+    def least(self) -> float | None:
+        """Least similarity: the one recorded, or that of the papers: .9, none for IMPARA-GED."""
+        if self.threshold is None and self.format == IMPARA_FORMAT:
+            return 0.9
+        return self.threshold
 
 
 def folder_of(location: str, train: str) -> Path:

@@ -11,8 +11,9 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import refuse_special_files
 from gecjury.models.checkpoints import inside, resolve
-from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.encoder import Encoded, EncoderSpec, load_encoder
 from gecjury.models.networks import read_config
 from gecjury.refless.nets.regressor import damaged_tensors, save_tensors
 
@@ -25,28 +26,47 @@ class LinearRanker:
     """A linear ranker.
 
     Attributes:
-        spec: the encoder, with its layer.
+        spec: the encoder, with the last layer that it computes.
+        layer: its layer that is read; the embeddings are 0.
         weight: weights of a mean state, hidden size.
         bias: what is added.
     """
 
     spec: EncoderSpec
+    layer: int
     weight: FloatArray
     bias: float
 
     def outputs(self, texts: Sequence[str], runtime: Runtime) -> FloatArray:
         """Return an output for each text; higher is better."""
-        outputs: FloatArray = mean_states(self.spec, texts, runtime) @ self.weight + self.bias
+        states, _ = layer_states(self.spec, self.layer, texts, runtime)
+        outputs: FloatArray = states @ self.weight + self.bias
         return outputs.round(6)  # the last bits depend on the batch
 
 
-def mean_states(spec: EncoderSpec, texts: Sequence[str], runtime: Runtime) -> FloatArray:
-    """Return the mean states of texts, texts × hidden size.
+def layer_states(
+    spec: EncoderSpec, layer: int, texts: Sequence[str], runtime: Runtime
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mean states of texts in a layer and in the last one, each texts × hidden size.
+
+    One pass computes both, and the encoder remembers them.
 
     Raises:
+        OptionError: the encoder has no such layer.
         InputError: they are not finite numbers.
     """
-    states = load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64)
+    encoder = load_encoder(spec, runtime)
+    ours, last = encoder.encode_layers(texts, (layer, encoder.layer))
+    return _finite(ours, spec), _finite(last, spec)
+
+
+def mean_states(spec: EncoderSpec, texts: Sequence[str], runtime: Runtime) -> FloatArray:
+    """Return the mean states of texts, texts × hidden size; see `layer_states` for errors."""
+    return _finite(load_encoder(spec, runtime).encode(texts), spec)
+
+
+def _finite(encoded: Encoded, spec: EncoderSpec) -> FloatArray:
+    states = encoded.vectors.astype(np.float64)
     if not np.isfinite(states).all():
         raise InputError(
             f"the encoder {spec.name} gives no finite numbers: its weights are damaged; copy it "
@@ -88,6 +108,7 @@ def open_head(folder: Path, outputs: int, width: int) -> tuple[FloatArray, Float
     from safetensors.numpy import load_file
 
     path = inside(folder, HEAD_FILE)
+    refuse_special_files(folder, remedy="copy the model again")
     with damaged_tensors(path):
         tensors = load_file(path)
         weight, bias = (np.asarray(tensors[name], dtype=np.float64) for name in ("weight", "bias"))

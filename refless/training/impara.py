@@ -27,6 +27,7 @@ from gecjury.refless.nets.ranker import (
     HEAD_FILE,
     LinearRanker,
     half_way,
+    layer_states,
     mean_states,
     save_head,
 )
@@ -56,8 +57,8 @@ _ENCODER = "encoder"
 
 _PENALTY = 0.05
 
-_UNRELATED = 0.95
-"""Share of pairs of unrelated sentences that a linear ranker's similarity filter tells apart."""
+_MOST, _FEW = 0.95, 0.01
+"""Shares of similarities below a linear ranker's threshold: of unrelated sentences, of pairs."""
 
 
 def split_corrections(
@@ -133,7 +134,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     if is_main_process():
         record = {**record, "run": run, "detection": detected, **asdict(report)}
         texts = {text for c in job.corrections for text in (c.source, c.text())}
-        job.finish(texts, record, _card(job, pairs, report, detected))
+        job.finish(texts, record, _card(job, pairs, report, detected, record))
     wait_for_all()
     return report
 
@@ -165,10 +166,8 @@ def _fine_tune(
         label="impara: training",
     )
     model = fit(task, settings, job.work / "ranker", job.runtime, watch).model
-    record: dict[str, object] = {"format": IMPARA_FORMAT, "pooling": recipe.pooling}
-    if recipe.pooled:
-        # As in IMPARA-GED, the similarity is not read.
-        record |= {"format": IMPARA_POOLED_FORMAT, "threshold": None}
+    kind = IMPARA_POOLED_FORMAT if recipe.pooled else IMPARA_FORMAT
+    record: dict[str, object] = {"format": kind, "pooling": recipe.pooling}
     if is_main_process():
         (save_pooled if recipe.pooled else save_model)(model, tokenizer, job.folder)
         record["encoder"] = _kept_encoder(job, recipe.encoder)
@@ -185,8 +184,9 @@ def _fit_linear(
     """
     from scipy.optimize import minimize
 
-    spec = EncoderSpec(start, layer=half_way(start), max_length=job.recipe.settings.max_length)
-    raw = mean_states(spec, _sides(pairs["train"]), job.runtime)
+    spec = EncoderSpec(start, max_length=job.recipe.settings.max_length)
+    layer = half_way(start)
+    raw, last = layer_states(spec, layer, _sides(pairs["train"]), job.runtime)
     mean, deviation = raw.mean(axis=0), raw.std(axis=0)
     deviation[deviation == 0] = 1.0
     states = (raw - mean) / deviation
@@ -201,11 +201,11 @@ def _fit_linear(
     weights = minimize(loss, np.zeros(states.shape[1]), jac=True, method="L-BFGS-B").x
     # Larger outputs would all be close to 0 or 1 in scores, where they go through a sigmoid.
     weights /= (states @ weights).std() * deviation
-    ranker = LinearRanker(spec, weights, float(-mean @ weights))
+    ranker = LinearRanker(spec, layer, weights, float(-mean @ weights))
     record: dict[str, object] = {
         "format": IMPARA_LINEAR_FORMAT,
-        "layer": spec.layer,
-        "threshold": _unrelated(raw[: len(differences)], pairs["train"], job.recipe.settings.seed),
+        "layer": layer,
+        "threshold": _least_similarity(last, pairs["train"], job.recipe.settings.seed),
     }
     if is_main_process():
         save_head(job.folder, weights[None], np.array([ranker.bias]))
@@ -213,13 +213,23 @@ def _fit_linear(
     return lambda part: _differences(ranker.outputs(_sides(pairs[part]), job.runtime)), record
 
 
-def _unrelated(states: FloatArray, pairs: Sequence[RankedPair], seed: int) -> float:
-    """Return the similarity that `_UNRELATED` of the sentences of different sources stay below."""
+def _least_similarity(states: FloatArray, pairs: Sequence[RankedPair], seed: int) -> float | None:
+    """Return what most similarities of unrelated sentences stay below, and few of a pair's.
+
+    Args:
+        states: last states of the better sentences, then of the worse ones.
+
+    Returns:
+        The cosine that `_MOST` of the pairs of sentences from different sources stay below, or what
+        `_FEW` of the pairs stay below, whichever is less; None if there is only one source.
+    """
     other = np.random.default_rng(seed).permutation(len(pairs))
     apart = np.array([pairs[k].source != pair.source for k, pair in zip(other, pairs, strict=True)])
-    unit = states / np.linalg.norm(states, axis=1, keepdims=True)
-    cosines = (unit * unit[other]).sum(axis=1)[apart]
-    return round(float(np.quantile(cosines, _UNRELATED)), 2)
+    better, worse = np.split(states / np.linalg.norm(states, axis=1, keepdims=True), 2)
+    unrelated, related = (better * better[other]).sum(axis=1)[apart], (better * worse).sum(axis=1)
+    if not len(unrelated):
+        return None
+    return float(min(np.quantile(unrelated, _MOST), np.quantile(related, _FEW)).round(4))
 
 
 def _sides(pairs: Sequence[RankedPair]) -> list[str]:
@@ -302,11 +312,20 @@ def _card(
     pairs: Mapping[str, Sequence[RankedPair]],
     report: RankerReport,
     detected: Mapping[str, float],
+    record: Mapping[str, object],
 ) -> str:
     rows = [(f["part"], f["accuracy"], f["pairs"]) for f in report.figures]
     table = markdown_table(("part", "accuracy", "pairs"), rows)
     made = ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items())
-    reads_means = f"The ranker reads the mean of hidden states, with the head in {HEAD_FILE}"
+    notes = []
+    if job.recipe.linear:
+        notes.append(
+            f"The ranker ({HEAD_FILE}) is linear in the mean states of layer {record['layer']} of "
+            "its encoder. A score is 0 if the similarity to the source, the cosine of the last "
+            f"mean states, is below {record['threshold']}"
+        )
+    elif job.recipe.pooled:
+        notes.append(f"The ranker reads the mean of the last states; its head is {HEAD_FILE}")
     return model_card(
         job,
         "IMPARA: a ranker of corrections",
@@ -314,7 +333,7 @@ def _card(
         data={"corrections": str(len(job.corrections)), "pairs": made, "split": "by source"},
         results="\n\n".join([worth_table(report.worth), table, *figures_in_words(detected)]),
         usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name)}",
-        notes=[reads_means] if job.recipe.pooled else [],
+        notes=notes,
     )
 
 

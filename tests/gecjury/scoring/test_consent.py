@@ -86,6 +86,7 @@ def test_what_lies_beside_the_file_needs_no_consent(place: Path) -> None:
         "errant",
         "valid:judge=s.tsv",
         "some:model=mine",
+        "impara",
         "scores:file=s.tsv",
         "jury:equal=gleu+green",
     )
