@@ -27,7 +27,6 @@ from gecjury.refless.nets.ranker import (
     HEAD_FILE,
     LinearRanker,
     half_way,
-    layer_states,
     mean_states,
     save_head,
 )
@@ -59,6 +58,8 @@ _PENALTY = 0.05
 
 _MOST, _FEW = 0.95, 0.01
 """Shares of similarities below a linear ranker's threshold: of unrelated sentences, of pairs."""
+
+_COMPARED = 512  # pairs that the threshold is computed from
 
 
 def split_corrections(
@@ -184,9 +185,10 @@ def _fit_linear(
     """
     from scipy.optimize import minimize
 
-    spec = EncoderSpec(start, max_length=job.recipe.settings.max_length)
+    whole = EncoderSpec(start, max_length=job.recipe.settings.max_length)
     layer = half_way(start)
-    raw, last = layer_states(spec, layer, _sides(pairs["train"]), job.runtime)
+    spec = replace(whole, layer=layer)
+    raw = mean_states(spec, _sides(pairs["train"]), job.runtime)
     mean, deviation = raw.mean(axis=0), raw.std(axis=0)
     deviation[deviation == 0] = 1.0
     states = (raw - mean) / deviation
@@ -205,7 +207,7 @@ def _fit_linear(
     record: dict[str, object] = {
         "format": IMPARA_LINEAR_FORMAT,
         "layer": layer,
-        "threshold": _least_similarity(last, pairs["train"], job.recipe.settings.seed),
+        "threshold": _least_similarity(pairs["train"][:_COMPARED], whole, job),
     }
     if is_main_process():
         save_head(job.folder, weights[None], np.array([ranker.bias]))
@@ -213,17 +215,17 @@ def _fit_linear(
     return lambda part: _differences(ranker.outputs(_sides(pairs[part]), job.runtime)), record
 
 
-def _least_similarity(states: FloatArray, pairs: Sequence[RankedPair], seed: int) -> float | None:
+def _least_similarity(
+    pairs: Sequence[RankedPair], spec: EncoderSpec, job: RankerJob
+) -> float | None:
     """Return what most similarities of unrelated sentences stay below, and few of a pair's.
-
-    Args:
-        states: last states of the better sentences, then of the worse ones.
 
     Returns:
         The cosine that `_MOST` of the pairs of sentences from different sources stay below, or what
         `_FEW` of the pairs stay below, whichever is less; None if there is only one source.
     """
-    other = np.random.default_rng(seed).permutation(len(pairs))
+    states = mean_states(spec, _sides(pairs), job.runtime)
+    other = np.random.default_rng(job.recipe.settings.seed).permutation(len(pairs))
     apart = np.array([pairs[k].source != pair.source for k, pair in zip(other, pairs, strict=True)])
     better, worse = np.split(states / np.linalg.norm(states, axis=1, keepdims=True), 2)
     unrelated, related = (better * better[other]).sum(axis=1)[apart], (better * worse).sum(axis=1)
