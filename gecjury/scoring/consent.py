@@ -17,11 +17,11 @@ from gecjury.core.addresses import default_server, public_address
 from gecjury.core.errors import OptionError
 from gecjury.core.textfiles import lies_in, user_path
 from gecjury.core.wording import listed
-from gecjury.models.checkpoints import PACKAGED_ENCODERS
 from gecjury.scoring.abilities import NamesMetrics
 from gecjury.scoring.options import is_own_file, metric_options, nested, parse, split_name
 from gecjury.scoring.registry import load, metric_names, scorer_class
 
+_PACKAGED = ("embedded", "embedded-some")
 _OWN_TAGGERS = ("embedded", "cherrant", "none")
 # Options of judges whose files are not sent.
 _KEPT = frozenset(("model", "engine"))
@@ -118,7 +118,7 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Consent]:
         # Loaded with the defaults, which the file need not name; a folder elsewhere replaces one.
         replaced = [getattr(kind, key, "") for key, _ in outside]
         for model in load(name, **near).loaded_models:
-            if model not in ("", *PACKAGED_ENCODERS, *replaced) and not _is_path(model):
+            if model not in ("", *_PACKAGED, *replaced) and not _is_path(model):
                 yield Consent(f"fetches {model} if it is not cached", who=text)
 
 
