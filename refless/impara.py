@@ -164,8 +164,8 @@ class IMPARA(ModelScorer, MeanScorer):
         manifest = self._manifest()
         if self.encoder and manifest.format != IMPARA_FORMAT:
             raise OptionError(
-                f"impara: the least similarity that {self.model} names is not for "
-                f"encoder={self.encoder}: name one, e.g. threshold=0.9, or leave encoder= out"
+                f"impara: model={self.model} has a least similarity for its own encoder only; with "
+                f"encoder={self.encoder}, name one, e.g. threshold=0.9, or leave encoder= out"
             )
         return manifest.least
 
@@ -269,5 +269,5 @@ def _manifest(folder: Path) -> ImparaManifest:
         InputError: not an IMPARA model.
     """
     formats = (IMPARA_FORMAT, IMPARA_POOLED_FORMAT, IMPARA_LINEAR_FORMAT)
-    found = read_manifest(folder, ImparaManifest, formats) if folder.is_dir() else None
-    return found or _PUBLISHED
+    manifest = read_manifest(folder, ImparaManifest, formats) if folder.is_dir() else None
+    return manifest or _PUBLISHED

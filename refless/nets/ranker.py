@@ -38,30 +38,25 @@ class LinearRanker:
     bias: float
 
     def outputs(self, texts: Sequence[str], runtime: Runtime) -> FloatArray:
-        """Return an output for each text; higher is better."""
-        states, _ = layer_states(self.spec, self.layer, texts, runtime)
-        outputs: FloatArray = states @ self.weight + self.bias
+        """Return an output for each text; higher is better.
+
+        Raises:
+            OptionError: the encoder has no such layer.
+            InputError: the states are not finite numbers.
+        """
+        encoder = load_encoder(self.spec, runtime)
+        # One pass computes the last layer as well, which the encoder remembers for similarities.
+        states, _ = encoder.encode_layers(texts, (self.layer, encoder.layer))
+        outputs: FloatArray = _finite(states, self.spec) @ self.weight + self.bias
         return outputs.round(6)  # the last bits depend on the batch
 
 
-def layer_states(
-    spec: EncoderSpec, layer: int, texts: Sequence[str], runtime: Runtime
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mean states of texts in a layer and in the last one, each texts × hidden size.
-
-    One pass computes both, and the encoder remembers them.
+def mean_states(spec: EncoderSpec, texts: Sequence[str], runtime: Runtime) -> FloatArray:
+    """Return the mean states of texts, texts × hidden size.
 
     Raises:
-        OptionError: the encoder has no such layer.
         InputError: they are not finite numbers.
     """
-    encoder = load_encoder(spec, runtime)
-    ours, last = encoder.encode_layers(texts, (layer, encoder.layer))
-    return _finite(ours, spec), _finite(last, spec)
-
-
-def mean_states(spec: EncoderSpec, texts: Sequence[str], runtime: Runtime) -> FloatArray:
-    """Return the mean states of texts, texts × hidden size; see `layer_states` for errors."""
     return _finite(load_encoder(spec, runtime).encode(texts), spec)
 
 
