@@ -271,7 +271,8 @@ def _rows(path: str) -> tuple[Sequence[Row], tuple[str, ...]]:
     if path.startswith("hf:"):
         return [Row(path, n, dict(row), "row") for n, row in enumerate(hub_dataset(path), 1)], ()
     table = read_table(path, "a header and one rated sentence per row", texts=True)
-    return table.rows, table.notes
+    # Those who tell the notes name the file.
+    return table.rows, tuple(note.removeprefix(f"{table.path}: ") for note in table.notes)
 
 
 def _collect(

@@ -146,6 +146,15 @@ def test_all_file_formats_give_the_same_table(tmp_path: Path) -> None:
         assert table.print == tables[0].print
 
 
+def test_a_note_on_quotation_marks_leaves_the_name_of_the_file_to_its_reader(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path, "output\tfluency", '"say ""a"""\t1', "b\t2", name="r.tsv")
+    data = read_annotations(path)
+    assert data.outputs == ('say "a"', "b")
+    assert data.notes == ("1 cells are in quotation marks, which are not part of the text",)
+
+
 def test_hugging_face_datasets_are_read_by_row(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     rows = {"h": ["a b", "c d"], "f": [[1, 2, 3], [4, 4, 4]]}
