@@ -263,6 +263,9 @@ class CommandParser(argparse.ArgumentParser):
         """Print the error and a pointer to the help in one line, and exit with status 2."""
         # A user who forgot the metric may not know the name of any.
         message = message.replace("-m/--metric", "-m/--metric (for example -m errant)")
+        # argparse takes `--scale -5:5` for two options.
+        scale = "--scale: expected one argument"
+        message = message.replace(scale, f"{scale}, as --scale=-5:5 if it begins with -")
         # The message quotes the command line, including line breaks.
         tell(f"{self.prog}: {visible(message)}; see `{self.prog} --help`")
         self.exit(2)

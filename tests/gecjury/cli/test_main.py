@@ -200,6 +200,10 @@ def test_bad_input(shell: Shell, argv: list[str], message: str) -> None:
         (["scor"], "unknown command 'scor': did you mean score"),
         (["score", "source.txt", "mine.txt"], "required: -m/--metric (for example -m errant);"),
         (
+            ["train", "some", "a.csv", "-o", "x", "--scale", "-5:5"],
+            "--scale: expected one argument, as --scale=-5:5 if it begins with -;",
+        ),
+        (
             [*SCORE, "--referense", "ref.txt"],
             "gecjury score: unknown option --referense: did you mean --reference",
         ),
