@@ -39,7 +39,7 @@ def measure(options: Options) -> list[Claim]:
     """Make an unbroken run, then broken ones."""
     nodes = TwoNodes()
     texts = read_seeda(options, "all")
-    files, rows, kills, latest = (12, 60, 3, 1.0) if options.quick else (40, 1000, 20, _LATEST)
+    files, rows, kills, latest = (8, 60, 2, 1.0) if options.quick else (40, 1000, 20, _LATEST)
     claims = []
     with tempfile.TemporaryDirectory(prefix="gecjury-kills-") as name, nodes:
         folder = Path(name)
