@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -66,11 +67,10 @@ examples:
         """Read human or another judge's verdicts, and put the questions about them."""
         import numpy as np
 
-        from gecjury.corpus.splits import split_sources
         from gecjury.judges.llm import LLMS
         from gecjury.judges.teaching import ANSWERS, HIGHEST, LOWEST, taught_questions
         from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
-        from gecjury.refless.data.rated_sets import SET_LANGUAGES
+        from gecjury.refless.data.rated_sets import SET_LANGUAGES, split_as_named, split_by_source
         from gecjury.refless.training.judge import JudgeJob, Lesson
         from gecjury.refless.training.model_card import shown_name
 
@@ -86,9 +86,11 @@ examples:
             orders=2 if self.protocol == "pairwise" else 1,
         )
         rated: dict[tuple[str, str], list[float]] = {}
+        parts: dict[tuple[str, str], str] = {}
         for name in material.names:
-            for source, text, value in self._read(material, name, judge, language):
+            for (source, text, value), part in self._read(material, name, judge, language):
                 rated.setdefault((source, text), []).append(value)
+                parts[source, text] = part
         sources, outputs = zip(*rated, strict=True)
         points = np.array([float(np.mean(several)) for several in rated.values()])
         data = Annotations(
@@ -97,13 +99,15 @@ examples:
             sources,
             points[:, None],
             Scale(LOWEST, HIGHEST, zero_is_other=False),
+            # If an input has its own split, those without one are training data.
+            names=tuple(part or "train" for part in parts.values()) if any(parts.values()) else (),
         )
         names = " ".join(map(shown_name, material.names))
         taught = taught_questions(judge, sources, outputs, points.tolist(), language)
         return JudgeJob(
             recipe=self.recipe_as(JudgeRecipe, language.code),
             data=data,
-            split=split_sources(sources),
+            split=split_as_named(data) if data.names else split_by_source(data),
             lessons=[Lesson(*question) for question in taught],
             answers=ANSWERS[self.protocol],
             metric=self._metric(common["folder"].name),
@@ -159,8 +163,8 @@ examples:
 
     def _read(
         self, material: Material, name: str, judge: GroupJudge, language: Language
-    ) -> list[Rated]:
-        """Return the corrections of one input with their points."""
+    ) -> Iterable[tuple[Rated, str]]:
+        """Return the corrections of one input with their points, and their part if it is named."""
         from gecjury.benchmarks.table import BENCHMARKS
         from gecjury.judges.asking.store import is_store
         from gecjury.judges.teaching import rated_in_benchmark, rated_in_store
@@ -170,10 +174,11 @@ examples:
         if name not in NAMED_SETS and (
             name in BENCHMARKS or path.is_dir() or path.suffix == ".toml"
         ):
-            return list(rated_in_benchmark(material.benchmark(name)))
+            return zip(rated_in_benchmark(material.benchmark(name)), repeat(""))
         if is_store(path):
-            return list(rated_in_store(path, judge))
-        return _points(self.rated(material, name, language))
+            return zip(rated_in_store(path, judge), repeat(""))
+        data = self.rated(material, name, language)
+        return zip(_points(data), data.names or repeat(""), strict=False)
 
 
 def _points(data: Annotations) -> list[Rated]:

@@ -96,6 +96,23 @@ def test_a_dry_run_counts_questions(shell: Shell, tmp_path: Path, tiny: str) -> 
     assert questions("--protocol", "pairwise") == 2 * 50
 
 
+def test_a_column_names_the_parts_and_other_inputs_are_training_data(
+    shell: Shell, tmp_path: Path, tiny: str
+) -> None:
+    header, *rows = ratings(shell).read_text(encoding="utf-8").splitlines()
+    parts = ["dev"] * 6 + ["test"] * 10 + ["train"] * 84
+    lines = [f"{row}\t{part}" for row, part in zip(rows, parts, strict=True)]
+    path = shell.write("s.tsv", "\n".join([f"{header}\tpart", *lines]) + "\n")
+    (store,) = STORE.glob("*.jsonl")
+    out, _ = shell.ended(
+        "train", "judge", path, str(store), "--column", "quality=quality", "--column", "split=part",
+        "--scale", "0:100", "--model", tiny, "-o", str(tmp_path / "judge"), "--leakage", "none",
+        "--dry-run", "--format", "json", *QUICK,
+    )  # fmt: skip
+    counts = [row["questions"] for row in json.loads(out)["parts"]]
+    assert counts == [84 + 249, 6, 10]
+
+
 @pytest.mark.parametrize(
     ("header", "words", "message"),
     [
