@@ -21,8 +21,6 @@ from gecjury.extraction.pipeline import errant_extractor
 from gecjury.extraction.tagger import load_tagger
 from speed.harness import Claim, Options, checked, faster, needs
 
-__all__ = ["measure"]
-
 
 def measure(options: Options) -> list[Claim]:
     """Extract every pair on both sides; no edit may differ."""

@@ -25,8 +25,6 @@ from gecjury.extraction.extract import extract
 from gecjury.extraction.tagger import load_tagger
 from speed.harness import Claim, Options, checked, faster, needs, peak_memory, timed
 
-__all__ = ["measure"]
-
 Edits = list[list[tuple[Edit, ...]]]
 
 

@@ -23,8 +23,6 @@ from speed.harness import Claim, Options, checked, faster
 from speed.peer import peer_python, peer_versions, run_in_peer
 from speed.seeda import Texts, read_seeda
 
-__all__ = ["measure"]
-
 _DRAWS = 500
 
 _SPEED_TARGETS = {"GREEN": 20.0, "GLEU": 50.0, "TrueSkill": 15.0}

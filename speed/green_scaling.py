@@ -18,8 +18,6 @@ import time
 from speed.harness import ROOT, Claim, Options, checked
 from speed.seeda import Texts, read_seeda
 
-__all__ = ["measure"]
-
 _SIZES = (125_000, 250_000, 500_000, 1_000_000)
 _QUICK = (500, 1_000)
 

@@ -18,8 +18,6 @@ from gecjury.refbased.imeasure import alignment as threeway
 from gecjury.refbased.imeasure import metric as imeasure
 from speed.harness import Claim, Options, checked, peak_memory
 
-__all__ = ["measure"]
-
 Lines = list[list[str]]
 
 

@@ -17,8 +17,6 @@ from gecjury.refbased.references import choose_running
 from gecjury.stats.counts import f_of_counts
 from speed.harness import Claim, Options, checked, peak_memory
 
-__all__ = ["measure"]
-
 
 def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:
     result = []

@@ -21,8 +21,6 @@ from typing import Any
 from speed.harness import ONE_THREAD, ROOT, Lacking, needs
 from speed.seeda import Texts
 
-__all__ = ["Ran", "TwoNodes", "make_files", "processes", "read_result", "run", "score", "start"]
-
 _TICK = 0.25  # seconds between two samples of memory
 _NODE = {"num_cpus": 1, "object_store_memory": 2 * 2**30}
 

@@ -16,8 +16,6 @@ import numpy as np
 from gecjury.stats.ranking import trueskill
 from speed.harness import Claim, Options, faster, needs
 
-__all__ = ["measure"]
-
 SYSTEMS, SENTENCES = 15, 391
 SETTINGS = {"mu": 0.0, "sigma": 0.5, "beta": 0.25, "tau": 0.0, "draw_probability": 0.25}
 

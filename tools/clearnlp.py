@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-__all__ = ["Tree", "convert", "read_conllu"]
-
 # One-to-one renamings; labels that depend on the tree are handled in `convert`.
 _LABELS = {
     "root": "ROOT",

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from gecjury.cli import GROUPS, command_parser
 from gecjury.cli.parsers import CommandParser
 
-__all__ = ["command_page", "command_pages", "commands_index"]
-
 
 def command_pages() -> dict[str, str]:
     """Return the page of every command, by name."""

@@ -19,8 +19,6 @@ from gecjury.scoring.scorer import ReadsText, Scorer, required_options
 from gecjury.scoring.signature import Signature
 from tools.measured import figures, shown
 
-__all__ = ["MetricPage", "agreement", "metric_page", "metrics_index", "told"]
-
 _RANGE = re.compile(
     r"(?i)range |higher is better|is worst|^0 or more|0 or −1 a sentence|are 1 to 5|scores as for"
 )
