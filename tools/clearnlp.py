@@ -234,7 +234,7 @@ def _promote_prepositions(tree: Tree) -> None:
         outer = "agent" if label == "obl:agent" else label
         if label not in {"conj", "root", "ROOT", "obl:agent"}:
             outer = "prep"
-        if label == "conj" and _is_preposition_object(tree, head):
+        if label == "conj" and tree.labels[head] == "pobj":
             head = tree.heads[head]
         tree.attach(first, first if head == noun else head, outer)
         for previous, case in pairwise(cases):
@@ -244,10 +244,6 @@ def _promote_prepositions(tree: Tree) -> None:
             early = child < first
             if early and tree.labels[child] in {"advmod", "punct", "cc", "mark"}:
                 tree.heads[child] = first
-
-
-def _is_preposition_object(tree: Tree, word: int) -> bool:
-    return tree.labels[word] == "pobj"
 
 
 def _promote_gerund_markers(tree: Tree) -> None:
