@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType, SimpleNamespace
 
-__all__ = ["stand_in"]
-
 
 def stand_in() -> None:
     """Make what scoring and training import of rapidfuzz and nltk importable, if it is not.

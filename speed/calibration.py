@@ -34,8 +34,6 @@ from gecjury.stats.permutation import perm_both, perm_systems
 from gecjury.stats.resampling import Over
 from speed.harness import Claim, Options, checked
 
-__all__ = ["measure"]
-
 TRIALS = 1000
 RESAMPLES = 500
 PERMUTATIONS = 500

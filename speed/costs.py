@@ -30,8 +30,6 @@ from speed.gpu import QUICK
 from speed.harness import Claim, Options, checked, needs, timed
 from speed.seeda import read_seeda
 
-__all__ = ["measure"]
-
 SYSTEM = "T5"
 FIVE = (SYSTEM, "BART", "GECToR-BERT", "PIE", "UEDIN-MS")
 SENTENCES, QUICK_SENTENCES = 1_000, 20

@@ -12,22 +12,18 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
-from gecjury.core.textfiles import read_lines
-from gecjury.corpus.m2 import read_m2
 from gecjury.extraction.parsing import Parser
 from gecjury.extraction.pipeline import errant_extractor
 from gecjury.extraction.tagger import load_tagger
+from speed.extraction import gjg15
 from speed.harness import Claim, Options, checked, faster, needs
-
-__all__ = ["measure"]
+from speed.seeda import read_seeda
 
 
 def measure(options: Options) -> list[Claim]:
     """Extract every pair on both sides; no edit may differ."""
     needs("errant", "spacy")
-    data = options.need_data()
     import errant
     from spacy.tokens import Doc
 
@@ -37,7 +33,7 @@ def measure(options: Options) -> list[Claim]:
     extractor = replace(errant_extractor(nlp), parse=parser.parse)
     counts = dict.fromkeys(("pairs", "changed", "distinct", "edits", "different"), 0)
     seconds = {"errant": 0.0, "ours": 0.0}
-    for source, versions in islice(columns(data), 8 if options.quick else None):
+    for source, *versions in islice(columns(options), 8 if options.quick else None):
         counts["pairs"] += len(versions)
         changed = [version for version in versions if version != source]
         counts["changed"] += len(changed)
@@ -74,17 +70,9 @@ def measure(options: Options) -> list[Claim]:
     ]
 
 
-def columns(data: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield every source with all its corrected versions, tokens joined by single spaces."""
-    blocks = read_m2(data / "conll14" / "official-2014.combined.m2", overlaps="keep")
-    files = [
-        *sorted((data / "SEEDA" / "outputs" / "all").glob("*.txt")),
-        *sorted((data / "GJG15" / "data" / "original" / "official_submissions").iterdir()),
-    ]
-    versions = [read_lines(path) for path in files if path.stem != "INPUT" or path.suffix == ".txt"]
-    versions += [[block.text(annotator) for block in blocks] for annotator in (0, 1)]
-    for i, block in enumerate(blocks):
-        yield (
-            " ".join(block.source.split()),
-            [" ".join(version[i].split()) for version in versions],
-        )
+def columns(options: Options) -> Iterator[list[str]]:
+    """Yield every source and all its corrected versions, tokens joined by single spaces."""
+    sources, submissions = gjg15(options.need_data())
+    texts = read_seeda(options, "all")
+    for row in zip(sources, *texts.systems.values(), *submissions, *texts.references, strict=True):
+        yield [" ".join(line.split()) for line in row]

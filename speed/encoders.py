@@ -27,8 +27,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from speed.harness import Claim, Options, checked, faster, needs, timed
 
-__all__ = ["measure"]
-
 ROUNDS, TEXTS, SENTENCES = 3, 400, 391
 QUICK_ROUNDS, QUICK_TEXTS, QUICK_SENTENCES = 1, 10, 5
 TARGET = 2.5

@@ -19,8 +19,6 @@ from typing import Any
 from speed.harness import ROOT, Claim, Options, faster, peak_memory, timed
 from speed.peer import peer_python, run_in_peer
 
-__all__ = ["measure"]
-
 _PEER = """
 import time
 from gec_metrics import get_metric

@@ -34,8 +34,6 @@ from gecjury.studies.estimate.prediction_powered import (
 )
 from speed.harness import Claim, Options, checked
 
-__all__ = ["measure"]
-
 TRIALS = 1000
 _SOURCES = 400
 _LABELLED = (50, 100, 200)

@@ -24,8 +24,7 @@ from gecjury.corpus.m2 import read_m2
 from gecjury.extraction.extract import extract
 from gecjury.extraction.tagger import load_tagger
 from speed.harness import Claim, Options, checked, faster, needs, peak_memory, timed
-
-__all__ = ["measure"]
+from speed.seeda import read_seeda
 
 Edits = list[list[tuple[Edit, ...]]]
 
@@ -38,12 +37,15 @@ def measure(options: Options) -> list[Claim]:
     load_tagger()
     import errant  # noqa: F401
 
-    claims = []
     few = 8 if options.quick else None
-    for name, read, plain in (("gjg15", gjg15, as_parallel), ("seeda", seeda, as_gec_metrics)):
-        sources, versions = read(data)
-        sources, versions = sources[:few], [version[:few] for version in versions]
-        claims += compare(name, sources, versions, plain)
+    texts = read_seeda(options, "subset")
+    judged = texts.sources, [*texts.systems.values(), *texts.references]
+    claims = []
+    for name, (sources, versions), plain in (
+        ("gjg15", gjg15(data), as_parallel),
+        ("seeda", judged, as_gec_metrics),
+    ):
+        claims += compare(name, sources[:few], [version[:few] for version in versions], plain)
     return claims
 
 
@@ -122,17 +124,3 @@ def gjg15(data: Path) -> tuple[list[str], list[list[str]]]:
     folder = data / "GJG15" / "data" / "original" / "official_submissions"
     files = [path for path in sorted(folder.iterdir()) if path.name != "INPUT"]
     return [block.source for block in blocks], [read_lines(path) for path in files]
-
-
-def seeda(data: Path) -> tuple[list[str], list[list[str]]]:
-    outputs = data / "SEEDA" / "outputs"
-    judged = set(read_lines(outputs / "subset" / "INPUT.txt"))
-    everything = read_lines(outputs / "all" / "INPUT.txt")
-    rows = [i for i, line in enumerate(everything) if line in judged]
-    blocks = read_m2(data / "conll14" / "official-2014.combined.m2", overlaps="keep")
-    versions = [
-        [lines[i] for i in rows]
-        for lines in map(read_lines, sorted((outputs / "all").glob("*.txt")))
-    ]
-    versions += [[blocks[i].text(annotator) for i in rows] for annotator in (0, 1)]
-    return [everything[i] for i in rows], versions

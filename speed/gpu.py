@@ -23,8 +23,6 @@ from gecjury.models.batching import pick_device, rooms
 from speed.bare import stand_in
 from speed.harness import Claim, Lacking, Options, checked, needs, timed
 
-__all__ = ["measure"]
-
 TEXTS, SCORED, ROUNDS, SIDE = 4_221, 2_000, 2, 8192
 QUICK_TEXTS, QUICK_SIDE = 30, 128
 

@@ -13,17 +13,14 @@ the smaller of the ratios of elapsed and of CPU seconds.
 from __future__ import annotations
 
 import platform
-import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from speed.harness import Claim, Options, checked, faster
+from speed.harness import Claim, Options, checked, faster, timed
 from speed.peer import peer_python, peer_versions, run_in_peer
 from speed.seeda import Texts, read_seeda
-
-__all__ = ["measure"]
 
 _DRAWS = 500
 
@@ -106,17 +103,7 @@ _PEER = """
 """
 
 
-def _timed(call: Callable[[], Any], runs: int) -> tuple[list[tuple[float, float]], Any]:
-    """Return elapsed and CPU seconds of each run, and the result of the last one."""
-    seconds, value = [], None
-    for _ in range(runs):
-        start, start_cpu = time.perf_counter(), time.process_time()
-        value = call()
-        seconds.append((time.perf_counter() - start, time.process_time() - start_cpu))
-    return seconds, value
-
-
-def _best(runs: list[tuple[float, float]]) -> tuple[float, float]:
+def _best(runs: Sequence[Sequence[float]]) -> tuple[float, float]:
     """Return the least elapsed and the least CPU seconds."""
     return min(elapsed for elapsed, _ in runs), min(cpu for _, cpu in runs)
 
@@ -132,13 +119,13 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
     for name in ("green", "gleu"):
         gecjury.load(name)  # imports the metric's module, which is not timed
     given = (texts.sources, texts.systems, texts.references)
-    green_seconds, _ = _timed(lambda: gecjury.load("green").score(*given), runs)
-    gleu_seconds, _ = _timed(lambda: gecjury.load("gleu", draws=_DRAWS).score(*given), runs)
+    greens = [timed(lambda: gecjury.load("green").score(*given)) for _ in range(runs)]
+    gleus = [timed(lambda: gecjury.load("gleu", draws=_DRAWS).score(*given)) for _ in range(runs)]
     # The peer counts forms of quotation marks as different tokens.
     green = gecjury.load("green").score(*given, fold="none")
     gleu = gecjury.load("gleu", draws=_DRAWS).score(*given, fold="none")
     table = np.array(peer["GREEN"]["sentences"])
-    skill_seconds, skills = _timed(lambda: trueskill(table), runs)
+    skills = [timed(lambda: trueskill(table)) for _ in range(runs)]
 
     def looked(row: int) -> object:
         """Look at texts that begin with another line, and so are new."""
@@ -147,7 +134,7 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
         return corpus_of_texts(sources, systems, others[len(systems) :]).misfits
 
     every = texts.sources, *texts.systems.values(), *texts.references
-    looking = [_timed(partial(looked, row), 1)[0][0] for row in range(1, 3 * runs)]
+    looking = [timed(partial(looked, row))[1:] for row in range(1, 3 * runs)]
 
     def difference(ours: Any, theirs: Any) -> Any:
         return np.abs(np.asarray(ours) - np.asarray(theirs))
@@ -155,15 +142,18 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
     gleu_total = difference(list(gleu.totals), peer["GLEU"]["totals"])
     error = np.array(peer["draw deviations"]) * np.sqrt(2 / _DRAWS)
     return {
-        "seconds": {"GREEN": green_seconds, "GLEU": gleu_seconds, "TrueSkill": skill_seconds},
+        "seconds": {
+            name: [run[1:] for run in each]
+            for name, each in (("GREEN", greens), ("GLEU", gleus), ("TrueSkill", skills))
+        },
         "looking": looking,
         "GREEN corpus": difference(list(green.totals), peer["GREEN"]["totals"]).max(),
         "GREEN sentences": difference(green.sentences, peer["GREEN"]["sentences"]).max(),
         "GLEU corpus": gleu_total.max(),
         "GLEU errors": (gleu_total / error).max(),
         "GLEU sentences": difference(gleu.sentences, peer["GLEU"]["sentences"]).max(),
-        "TrueSkill": difference(skills, peer["TrueSkill scipy"]).max(),
-        "TrueSkill default": difference(skills, peer["TrueSkill"]).max(),
+        "TrueSkill": difference(skills[0][0], peer["TrueSkill scipy"]).max(),
+        "TrueSkill default": difference(skills[0][0], peer["TrueSkill"]).max(),
     }
 
 

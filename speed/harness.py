@@ -18,30 +18,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = [
-    "ONE_THREAD",
-    "ROOT",
-    "SCRIPTS",
-    "Claim",
-    "Lacking",
-    "Options",
-    "Outcome",
-    "Run",
-    "Script",
-    "checked",
-    "faster",
-    "from_json",
-    "listing",
-    "needs",
-    "peak_memory",
-    "run_apart",
-    "run_here",
-    "table",
-    "timed",
-    "to_json",
-    "words",
-]
-
 ROOT = Path(__file__).resolve().parent.parent
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 

@@ -9,44 +9,18 @@ three different sentences of the SEEDA set is compared with that of the full tab
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.m2 import read_m2
 from gecjury.refbased.imeasure import alignment as threeway
 from gecjury.refbased.imeasure import metric as imeasure
+from speed.extraction import gjg15
 from speed.harness import Claim, Options, checked, peak_memory
-
-__all__ = ["measure"]
+from speed.seeda import read_seeda
 
 Lines = list[list[str]]
-
-
-def read_lines(path: Path) -> Lines:
-    text = path.read_text(encoding="utf-8").rstrip("\n")
-    return [line.split() for line in text.replace("\r\n", "\n").split("\n")]
-
-
-def read_references(path: Path) -> tuple[Lines, list[Lines]]:
-    """Return sources and both annotators' corrections; one without a line agrees with the other."""
-    sources: Lines = []
-    references: list[Lines] = [[], []]
-    for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
-        first, *rest = block.split("\n")
-        source = first[2:].split()
-        edits: dict[int, list[Edit]] = {}
-        for line in rest:
-            span, kind, correction, _, _, annotator = line[2:].split("|||")
-            start, end = (int(n) for n in span.split())
-            mine = edits.setdefault(int(annotator), [])
-            if kind != "noop":
-                mine.append(Edit(start, end, correction.split("||")[0], kind))
-        agreed = edits.get(0, edits.get(1, []))
-        sources.append(source)
-        for n in (0, 1):
-            references[n].append(apply_edits(source, edits.get(n, agreed)))
-    return sources, references
 
 
 def scored(name: str, sources: Lines, systems: list[Lines], references: list[Lines]) -> Claim:
@@ -96,21 +70,26 @@ def aligned(sources: Lines, systems: list[Lines], references: list[Lines]) -> Cl
 def measure(options: Options) -> list[Claim]:
     """Time two sets, and check the alignments of the first."""
     data = options.need_data()
-    sources, references = read_references(data / "conll14" / "official-2014.combined.m2")
-    folder = data / "SEEDA" / "outputs" / "subset"
-    judged = read_lines(folder / "INPUT.txt")
-    kept = {tuple(line) for line in judged}
-    rows = [n for n, source in enumerate(sources) if tuple(source) in kept]
-    few = [[reference[n] for n in rows] for reference in references]
-    systems = [read_lines(path) for path in sorted(folder.glob("*.txt"))]
-    submissions = data / "GJG15" / "data" / "original" / "official_submissions"
-    twelve = [read_lines(path) for path in sorted(submissions.iterdir()) if path.name != "INPUT"]
-    if options.quick:
-        judged, few = judged[:8], [reference[:8] for reference in few]
-        systems, twelve = [lines[:8] for lines in systems], [lines[:8] for lines in twelve[:3]]
-        sources, references = sources[:8], [reference[:8] for reference in references]
+    texts = read_seeda(options, "subset")
+    sources, submissions = gjg15(data)
+    blocks = {b.source: b for b in read_m2(data / "conll14" / "official-2014.combined.m2")}
+    lines, twelve = (8, 3) if options.quick else (None, None)
+
+    def tokens(sources: Sequence[str], systems: Sequence[Sequence[str]]) -> list[list[Lines]]:
+        few = sources[:lines]
+        # An annotator without a line agrees with the other.
+        references = [
+            [blocks[s].text(n if n in blocks[s].annotators else 0) for s in few] for n in (0, 1)
+        ]
+        return [
+            [[line.split() for line in version[:lines]] for version in versions]
+            for versions in ([few], systems, references)
+        ]
+
+    [judged], outputs, references = tokens(texts.sources, list(texts.systems.values()))
+    [everything], others, both = tokens(sources, submissions[:twelve])
     return [
-        scored("SEEDA's subset", judged, systems, few),
-        scored("GJG15", sources, twelve, references),
-        aligned(judged, systems, few),
+        scored("SEEDA's subset", judged, outputs, references),
+        scored("GJG15", everything, others, both),
+        aligned(judged, outputs, references),
     ]

@@ -22,8 +22,6 @@ from typing import Any
 
 from speed.harness import Claim, Options, faster, needs
 
-__all__ = ["measure"]
-
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("OPENAI_API_KEY", "none")
 

@@ -17,8 +17,6 @@ from typing import Any
 
 from speed.harness import Claim, Lacking, Options, checked, faster, needs, timed
 
-__all__ = ["measure"]
-
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 
 _QUESTIONS = 48

@@ -22,8 +22,6 @@ from typing import Any
 
 from speed.harness import ROOT, Claim, Options, checked, faster, needs, peak_memory, timed
 
-__all__ = ["measure"]
-
 _LATENCY = 0.05
 _AT_ONCE = 64
 _MOST_MB = 500.0

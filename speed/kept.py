@@ -10,8 +10,6 @@ from pathlib import Path
 
 from speed.harness import ROOT, Options, Outcome, Run, from_json, to_json, words
 
-__all__ = ["measure_once", "read_kept"]
-
 
 def read_kept(name: str, folder: Path, options: Options | None = None) -> Outcome | None:
     """Return a stored outcome; None if there is none.

@@ -36,8 +36,6 @@ from speed.harness import Claim, Options, checked, needs, timed
 from speed.judges_server import apart, served
 from speed.seeda import read_seeda
 
-__all__ = ["measure"]
-
 T = TypeVar("T")
 
 _SHARE = 0.7  # of the matrix rate, the target for encoders

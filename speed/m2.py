@@ -6,40 +6,22 @@ python -m speed m2 --data DIR
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 
+from gecjury.corpus.m2 import read_m2
 from gecjury.refbased.m2.maxmatch import MatchCounts, match
-from gecjury.refbased.m2.metric import M2
-from gecjury.refbased.m2.paths import GoldEdit
+from gecjury.refbased.m2.metric import M2, gold_edits
 from gecjury.refbased.references import choose_running
 from gecjury.stats.counts import f_of_counts
 from speed.harness import Claim, Options, checked, peak_memory
-
-__all__ = ["measure"]
-
-
-def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:
-    result = []
-    for block in path.read_text(encoding="utf-8").strip("\n").split("\n\n"):
-        first, *rest = block.split("\n")
-        annotators: dict[int, list[GoldEdit]] = {}
-        for line in rest:
-            span, kind, text, _, _, number = line[2:].split("|||")
-            start, end = map(int, span.split())
-            golds = annotators.setdefault(int(number), [])
-            if kind != "noop":
-                texts = ("" if c == "-NONE-" else c.strip() for c in text.split("||"))
-                golds.append(GoldEdit(start, end, tuple(texts)))
-        result.append((first[2:].split(), [annotators[n] for n in sorted(annotators)] or [[]]))
-    return result
 
 
 def measure(options: Options) -> list[Claim]:
     """Time one pass over all outputs."""
     data = options.need_data()
-    gold = read_gold(data / "conll14/official-2014.combined.m2")
+    blocks = read_m2(data / "conll14/official-2014.combined.m2", overlaps="keep")
+    gold = [(block.source.split(), gold_edits(block)) for block in blocks]
     files = sorted((data / "SEEDA/outputs/all").glob("*.txt"))
     if options.quick:
         gold, files = gold[:40], files[:3]

@@ -19,8 +19,6 @@ from typing import Any
 
 from speed.harness import ONE_THREAD
 
-__all__ = ["peer_python", "peer_versions", "run_in_peer"]
-
 # torch first: the peer only asks for "any torch", for which pip would fetch the newest with its
 # accelerator libraries. No metric compared here runs torch, but importing the peer does.
 _INSTALLS = ("torch==2.13.0", "gec-metrics")

@@ -28,8 +28,6 @@ from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_errant import PTERRANT
 from speed.harness import Claim, Options, faster, needs, peak_memory
 
-__all__ = ["measure"]
-
 MODEL, LAYER, THREADS, SENTENCES = "embedded", 6, 2, 40
 
 

@@ -32,8 +32,6 @@ from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, Options, checked, faster, needs
 from speed.running import permuted
 
-__all__ = ["measure"]
-
 METRICS = ("cleme2:assumption=dependent", "uot-errant:encoder=embedded")
 RESAMPLES, TARGET = 1000, 6.0
 _TOGETHER = 15  # pairs of systems at once

@@ -15,8 +15,6 @@ from pathlib import Path
 from speed.harness import Claim, Options, faster, needs, peak_memory
 from speed.peer import run_in_peer
 
-__all__ = ["measure"]
-
 HIDDEN, LAYERS = 64, 2
 
 

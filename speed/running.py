@@ -30,8 +30,6 @@ from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.permutation import permutation_signs
 from speed.harness import Claim, Options, checked, faster
 
-__all__ = ["measure"]
-
 METRICS = ("errant", "m2", "cleme:assumption=dependent")
 PERMUTATIONS = 1000
 TARGET = 10.0

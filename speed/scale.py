@@ -24,8 +24,6 @@ from speed.harness import Claim, Options, checked
 from speed.scale_made import Ran, TwoNodes, make_files, read_result, run, score
 from speed.seeda import read_seeda
 
-__all__ = ["measure", "score_plainly"]
-
 _RAY, _PLAIN, _ = _WAYS = ("gecjury on Ray", "plain Ray Data", "two local workers")
 _CORES = 2
 _BATCH = 4_096

@@ -28,8 +28,6 @@ from speed.harness import Claim, Options, checked
 from speed.scale_made import TwoNodes, make_files, processes, read_result, run, score, start
 from speed.seeda import read_seeda
 
-__all__ = ["measure"]
-
 _METRICS = ("-m", "errant")
 _LONGEST_WAIT = 600.0  # seconds without a new part
 _LATEST = 6.0  # seconds after a part, at most, for the next kill

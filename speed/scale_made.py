@@ -21,13 +21,11 @@ from typing import Any
 from speed.harness import ONE_THREAD, ROOT, Lacking, needs
 from speed.seeda import Texts
 
-__all__ = ["Ran", "TwoNodes", "make_files", "processes", "read_result", "run", "score", "start"]
-
 _TICK = 0.25  # seconds between two samples of memory
 _NODE = {"num_cpus": 1, "object_store_memory": 2 * 2**30}
 
 
-def make_files(texts: Texts, folder: Path, files: int, rows: int, seed: int = 0) -> list[Path]:
+def make_files(texts: Texts, folder: Path, files: int, rows: int) -> list[Path]:
     """Write Parquet files of distinct rows with `id`, `source`, `hypothesis` and `references`.
 
     Args:
@@ -35,7 +33,6 @@ def make_files(texts: Texts, folder: Path, files: int, rows: int, seed: int = 0)
         folder: folder for the files; existing files are kept.
         files: number of files.
         rows: rows in each file.
-        seed: seed of everything that is drawn.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -47,17 +44,17 @@ def make_files(texts: Texts, folder: Path, files: int, rows: int, seed: int = 0)
         made.append(path)
         if path.exists():
             continue
-        table = pa.table(_columns(texts, number, rows, seed))
+        table = pa.table(_columns(texts, number, rows))
         beside = path.with_suffix(".unfinished")
         pq.write_table(table, beside, compression="zstd", row_group_size=20_000)
         beside.replace(path)
     return made
 
 
-def _columns(texts: Texts, number: int, rows: int, seed: int) -> dict[str, list[object]]:
+def _columns(texts: Texts, number: int, rows: int) -> dict[str, list[object]]:
     import numpy as np
 
-    rng = np.random.default_rng((seed, number))
+    rng = np.random.default_rng((0, number))
     outputs = list(texts.systems.values())
     words = sorted({word for line in texts.sources for word in line.split()})
     made: dict[str, list[object]] = {n: [] for n in ("id", "source", "hypothesis", "references")}

@@ -27,8 +27,6 @@ from speed.refless import HIDDEN, LAYERS, make_models
 from speed.scale_made import make_files
 from speed.seeda import read_seeda
 
-__all__ = ["Idle", "IdleEngine", "measure"]
-
 SHARD_ROWS = 100_000
 
 

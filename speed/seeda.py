@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from speed.harness import Lacking, Options
 
-__all__ = ["Texts", "read_seeda"]
-
 
 @dataclass(frozen=True)
 class Texts:

@@ -21,8 +21,6 @@ from pathlib import Path
 
 from speed.harness import ROOT, Claim, Options, checked, faster, needs
 
-__all__ = ["measure"]
-
 TARGET = 3.0
 ROUNDS = 5
 _SOURCES = (

@@ -24,8 +24,6 @@ from gecjury.stats.ranking import trueskill
 from gecjury.stats.trueskill import Game, ScoreWaves, rate_resampled
 from speed.harness import Claim, Options, checked, faster
 
-__all__ = ["measure"]
-
 METRICS = ("gleu", "errant")
 RESAMPLES = 1000
 PASSES = 5  # draws rated one after another

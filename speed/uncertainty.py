@@ -26,8 +26,6 @@ from gecjury.scoring.system_tests import RankedMetric
 from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, Options, checked, peak_memory
 
-__all__ = ["measure"]
-
 METRICS = (
     "green", "green:unit=char", "green:n=6", "gleu", "gleu-official", "errant", "errant:beta=1",
     "m2", "gotoscorer", "i-measure", "cleme", "cleme:assumption=dependent",

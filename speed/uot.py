@@ -42,8 +42,6 @@ from gecjury.refbased.uot_errant.metric import UOTERRANT
 from speed.harness import Claim, Options, faster, needs, peak_memory, timed
 from speed.uot_numbers import measure_numbers
 
-__all__ = ["measure"]
-
 ENCODER, THREADS = "embedded", 2
 SYSTEMS, SENTENCES = 2, 100  # of the baseline
 

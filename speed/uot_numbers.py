@@ -27,8 +27,6 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, checked, faster, timed
 
-__all__ = ["measure_numbers"]
-
 PLAIN: DType = "float32"
 OTHERS: tuple[DType, ...] = ("float32-onednn", "bfloat16")
 _FIGURES = ("pearson", "spearman", "accuracy")

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Page", "open_page", "program"]
-
 _READ, _WRITTEN = 3, 4
 
 

@@ -12,8 +12,6 @@ from gecjury.benchmarks.manifest import DataFile
 from gecjury.benchmarks.table import benchmark_info
 from gecjury.corpus.languages.language import Language, language_of
 
-__all__ = ["data_folder", "request"]
-
 
 def data_folder(root: Path, texts: Mapping[str, str]) -> DataFolder:
     """Create a folder of pinned files with a table of their checksums."""

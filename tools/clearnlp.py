@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-__all__ = ["Tree", "convert", "read_conllu"]
-
 # One-to-one renamings; labels that depend on the tree are handled in `convert`.
 _LABELS = {
     "root": "ROOT",
@@ -236,7 +234,7 @@ def _promote_prepositions(tree: Tree) -> None:
         outer = "agent" if label == "obl:agent" else label
         if label not in {"conj", "root", "ROOT", "obl:agent"}:
             outer = "prep"
-        if label == "conj" and _is_preposition_object(tree, head):
+        if label == "conj" and tree.labels[head] == "pobj":
             head = tree.heads[head]
         tree.attach(first, first if head == noun else head, outer)
         for previous, case in pairwise(cases):
@@ -246,10 +244,6 @@ def _promote_prepositions(tree: Tree) -> None:
             early = child < first
             if early and tree.labels[child] in {"advmod", "punct", "cc", "mark"}:
                 tree.heads[child] = first
-
-
-def _is_preposition_object(tree: Tree, word: int) -> bool:
-    return tree.labels[word] == "pobj"
 
 
 def _promote_gerund_markers(tree: Tree) -> None:

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from gecjury.cli import GROUPS, command_parser
 from gecjury.cli.parsers import CommandParser
 
-__all__ = ["command_page", "command_pages", "commands_index"]
-
 
 def command_pages() -> dict[str, str]:
     """Return the page of every command, by name."""
@@ -27,7 +25,9 @@ def command_page(parser: CommandParser) -> str:
         lines += ["", "| action | what it does |", "|---|---|"]
         for name, action in parser.actions.items():
             anchor = f"gecjury-{action.path.replace(' ', '-')}"
-            lines.append(f"| [`{name}`](#{anchor}) | {_cell(_text(action.description or ''))} |")
+            lines.append(
+                f"| [`{name}`](#{anchor}) | {table_cell(_text(action.description or ''))} |"
+            )
         for action in parser.actions.values():
             lines += ["", f"## gecjury {action.path}", "", _text(action.description or "")]
             lines += _arguments(action, "###")
@@ -68,12 +68,12 @@ def _arguments(parser: CommandParser, level: str) -> Iterator[str]:
         if group.title == "positional arguments":
             yield from ["| argument | meaning |", "|---|---|"]
             for action in shown:
-                yield f"| {_named(action)} | {_cell(_meaning(parser, action))} |"
+                yield f"| {_named(action)} | {table_cell(_meaning(parser, action))} |"
             continue
         yield from ["| option | default | meaning |", "|---|---|---|"]
         for action in shown:
             meaning, default = _without_default(_meaning(parser, action))
-            yield f"| {_named(action)} | {_cell(default)} | {_cell(meaning)} |"
+            yield f"| {_named(action)} | {table_cell(default)} | {table_cell(meaning)} |"
 
 
 def _usage(parser: CommandParser) -> str:
@@ -131,5 +131,6 @@ def _text(text: str) -> str:
     return "".join(pieces)
 
 
-def _cell(text: str) -> str:
+def table_cell(text: str) -> str:
+    """Return a text as the cell of a Markdown table."""
     return " ".join(text.split()).replace("|", r"\|")

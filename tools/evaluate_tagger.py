@@ -14,11 +14,12 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent.parent)]
+
+from gecjury.corpus.m2 import M2Sentence, read_m2  # noqa: E402
 
 REFERENCE = "conll14.errant"
 
@@ -26,34 +27,14 @@ Span = tuple[int, int, str]
 Edits = dict[Span, str]  # span and correction -> error type
 
 
-@dataclass
-class Gold:
-    """One M2 file: tokenised sources and, for every annotator, the edits of each sentence.
-
-    ``edits[annotator][i]`` is None if the annotator has no line for sentence ``i``.
-    """
-
-    sources: list[str] = field(default_factory=list)
-    edits: dict[int, list[Edits | None]] = field(default_factory=dict)
-
-
-def read_m2(path: Path) -> Gold:
-    """Read an M2 file written by ERRANT."""
-    gold = Gold()
-    for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
-        lines = block.split("\n")
-        here: dict[int, Edits] = {}
-        for line in lines[1:]:
-            span, kind, correction, _, _, annotator = line[2:].split("|||")
-            edits = here.setdefault(int(annotator), {})
-            start, end = map(int, span.split())
-            if kind != "noop":
-                edits[start, end, correction] = kind
-        for annotator in here.keys() | gold.edits.keys():
-            column = gold.edits.setdefault(annotator, [None] * len(gold.sources))
-            column.append(here.get(annotator))
-        gold.sources.append(lines[0][2:])
-    return gold
+def official_edits(blocks: Iterable[M2Sentence], annotator: int) -> list[Edits | None]:
+    """Return an annotator's edits of each sentence; None where there is no line."""
+    return [
+        {(e.start, e.end, e.correction): e.type for e in block.edits(annotator)}
+        if annotator in block.annotators
+        else None
+        for block in blocks
+    ]
 
 
 def corrected(source: str, edits: Iterable[Span]) -> str:
@@ -90,11 +71,13 @@ class Extractor:
         return {(e.o_start, e.o_end, e.c_str): e.type for e in found if e.type != "noop"}
 
 
-def extract(extractor: Extractor, gold: Gold, annotator: int) -> list[Edits | None]:
+def extract(
+    extractor: Extractor, blocks: Iterable[M2Sentence], official: Iterable[Edits | None]
+) -> list[Edits | None]:
     """Extract the edits of one annotator again; None if there is nothing to compare."""
     pairs = [
-        None if edits is None else (source, corrected(source, edits))
-        for source, edits in zip(gold.sources, gold.edits[annotator], strict=True)
+        None if edits is None else (block.source, corrected(block.source, edits))
+        for block, edits in zip(blocks, official, strict=True)
     ]
     extractor.parse(text for pair in pairs if pair for text in pair)
     return [None if pair is None else extractor.edits(*pair) for pair in pairs]
@@ -175,11 +158,11 @@ def compare(extractor: Extractor, folder: Path, confusions: int = 0) -> dict[str
     ours: dict[str, list[Edits | None]] = {}
     mixed: Counter[str] = Counter()
     for path in sorted(folder.glob("*.errant")):
-        gold = read_m2(path)
-        for annotator in sorted(gold.edits):
+        blocks = read_m2(path, overlaps="keep")
+        for annotator in sorted({n for block in blocks for n in block.annotators}):
             name = f"{path.name}:{annotator}"
-            official[name] = gold.edits[annotator]
-            ours[name] = extract(extractor, gold, annotator)
+            official[name] = official_edits(blocks, annotator)
+            ours[name] = extract(extractor, blocks, official[name])
             rows[name] = agreement(official[name], ours[name])
             mixed.update(_confusions(official[name], ours[name]))
     references = [name for name in official if name.startswith(REFERENCE)]

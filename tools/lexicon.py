@@ -16,8 +16,6 @@ from typing import Any
 
 from clearnlp import Tree
 
-__all__ = ["lookup_table", "unambiguous_words"]
-
 # Words with a log probability (spacy-lookups-data) below this are not worth their bytes.
 _FREQUENT = -17.5
 _ALLOWED = {

@@ -1,6 +1,5 @@
 """Damage texts as language models do, and measure how well `gecjury check` repairs them.
 
-    python tools/make_damaged_texts.py DATA FOLDER            # write damaged files and their truth
     python tools/make_damaged_texts.py DATA --evaluate dev    # found, repaired, wrongly repaired
     python tools/make_damaged_texts.py DATA --alarms          # findings in undamaged texts
     python tools/make_damaged_texts.py DATA --scores test     # clean, damaged and repaired scores
@@ -16,7 +15,6 @@ with a seed from the text's name, so the files are the same on every machine.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import re
 from collections import Counter
@@ -24,7 +22,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gecjury.core.durable import write_text
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.languages.detection import detected_language
 from gecjury.corpus.lines import LineLayout, layout
@@ -367,26 +364,12 @@ def languages(data: Path) -> None:
         print(f"| {path.name} | {code} | {len(blocks)} | {right} |")
 
 
-def write(texts: Sequence[Text], others: Mapping[str, Sequence[str]], folder: Path) -> None:
-    """Write every damaged text, its source, the right lines, and the truth as JSON."""
-    for text in texts:
-        write_text(folder / f"{text.name}.source.txt", "\n".join(text.sources) + "\n")
-        for kind in [f"{form}{kind}" for kind in KINDS for form in ("", "raw-")]:
-            case = damaged(text, kind, others[text.name.split("-")[0]])
-            name = f"{text.name}.{kind.replace(' ', '-')}"
-            write_text(folder / f"{name}.txt", "\n".join(case.lines) + "\n")
-            write_text(folder / f"{name}.right.txt", "\n".join(case.right) + "\n")
-            truth = {"mark": case.mark, "places": sorted(case.truth)}
-            write_text(folder / f"{name}.json", json.dumps(truth) + "\n")
-
-
 def main() -> None:
     """Read the arguments and do what they ask."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path)
-    parser.add_argument("folder", type=Path, nargs="?", help="where damaged texts are written")
     parser.add_argument("--evaluate", choices=("dev", "test"))
     parser.add_argument("--scores", choices=("dev", "test"))
     parser.add_argument("--tokens", action="store_true", help="compare tokenisers of raw English")
@@ -400,8 +383,6 @@ def main() -> None:
         for name in ("jfleg/test/test.src", "SEEDA/outputs/all/INPUT.txt")
     )
     others = {"jfleg": conll, "seeda": jfleg, "gjg15": jfleg}
-    if args.folder:
-        write(texts, others, args.folder)
     if args.evaluate:
         # Lines of these two published files are themselves shifted or merged, as --alarms shows.
         unfit = ("gjg15-NTHU", "seeda-REF-F")

@@ -19,17 +19,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = [
-    "Quality",
-    "Weights",
-    "corrections",
-    "judgments",
-    "noise",
-    "ranks",
-    "read_quality",
-    "sample_files",
-]
-
 SEED = "gecjury sample 1"
 SHOWN = 5  # corrections in one item, as many as SEEDA shows
 RATERS = ("rater1", "rater2")

@@ -6,8 +6,6 @@ import csv
 import re
 from pathlib import Path
 
-__all__ = ["COLUMNS", "FOLDER", "Line", "commands", "figures", "lines", "shown"]
-
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "measured"
 COLUMNS = ("page", "table", "row", "statistic", "value", "low", "high", "n", "command")
 

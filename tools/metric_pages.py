@@ -6,7 +6,6 @@ import inspect
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,8 @@ from gecjury.scoring.options import metric_options
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import ReadsText, Scorer, required_options
 from gecjury.scoring.signature import Signature
+from tools.command_pages import table_cell
 from tools.measured import figures, shown
-
-__all__ = ["MetricPage", "agreement", "metric_page", "metrics_index", "told"]
 
 _RANGE = re.compile(
     r"(?i)range |higher is better|is worst|^0 or more|0 or −1 a sentence|are 1 to 5|scores as for"
@@ -47,40 +45,15 @@ _ABILITIES = {
 }
 
 
-@dataclass(frozen=True)
-class MetricPage:
-    """The content of a page, before it is Markdown.
-
-    Attributes:
-        name: name on the command line.
-        summary: one line.
-        about: the description of its class, in Markdown.
-        range: the sentence of that description about range and direction.
-        needs: what it requires.
-        command: a command line that scores with it.
-        facts: rows of a table.
-    """
-
-    name: str
-    summary: str
-    about: str
-    range: str
-    needs: str
-    command: str
-    facts: tuple[tuple[str, str], ...]
-
-
-def read(name: str) -> MetricPage:
-    """Return the page content from the class of a metric."""
-    found = scorer_class(name)
-    about = description(found)
+def facts(found: type[Scorer]) -> list[tuple[str, str]]:
+    """Return the rows of the table of facts about a metric's class."""
     ranges = [sentence for each in _own(found) for sentence in _range_in(description(each))]
     needs = ", ".join(sorted(found.needs)) or "nothing but sources and hypotheses"
     needs += "".join(
         f"; {what}, named by `{key}=`" for key, what in required_options(found).items()
     )
     abilities = [text for ability, text in _ABILITIES.items() if issubclass(found, ability)]
-    facts = [
+    return [
         ("family", f"`{found.family}`: {_FAMILIES.get(found.family, 'of another package')}"),
         ("paper", found.paper),
         ("range and direction", ranges[0] if ranges else ""),
@@ -93,9 +66,6 @@ def read(name: str) -> MetricPage:
         ("packages whose version may change a score", ", ".join(found.packages) or "none"),
         ("can also", "; ".join(abilities) or "–"),
     ]
-    return MetricPage(
-        name, found.summary, about, ranges[0] if ranges else "", needs, command(found), tuple(facts)
-    )
 
 
 def _own(found: type[Scorer]) -> list[type]:
@@ -151,21 +121,22 @@ def agreement(name: str) -> tuple[str, dict[str, list[str]]] | None:
 
 def metric_page(name: str) -> str:
     """Return the Markdown of a metric's page."""
-    page, scorer, more = read(name), load(name), told().get(name, {})
+    scorer, more = load(name), told().get(name, {})
+    found = type(scorer)
     signature = Signature(name, scorer.family, scorer.settings(), scorer.version)
-    lines = [f"# {name}", "", f"**{page.summary[0].upper()}{page.summary[1:]}.**", ""]
+    lines = [f"# {name}", "", f"**{found.summary[0].upper()}{found.summary[1:]}.**", ""]
     if more:
         lines += [f'<p class="formula">{more["formula"]}</p>', ""]
-    lines += [page.about, ""]
+    lines += [description(found), ""]
     if more:
         lines += ["## When to use it", "", f"- **Use it if:** {more['use']}"]
         lines += [f"- **Do not use it if:** {more['avoid']}", ""]
-    lines += ["## Use", "", "```", page.command, "```", ""]
+    lines += ["## Use", "", "```", command(found), "```", ""]
     lines += [f"- {_titled(guide)}" for guide in more.get("guides", ())]
     lines += ["", "## Agreement with people", "", *_agreement(name, more), ""]
     lines += ["## Cost", "", more.get("cost", "Not measured for this metric alone."), ""]
     lines += ["## Options", ""]
-    if options := metric_options(type(scorer)):
+    if options := metric_options(found):
         lines += [
             f"Given as `-m {name}:OPTION=VALUE,OPTION=VALUE`, or as arguments of `gecjury.load`.",
             "",
@@ -175,13 +146,13 @@ def metric_page(name: str) -> str:
         for option, declared in options.items():
             default = _default(getattr(scorer, declared.path))
             lines.append(
-                f"| `{option}` | {default} | {_cell(declared.expected)} "
-                f"| {_cell(declared.meaning)} |"
+                f"| `{option}` | {default} | {table_cell(declared.expected)} "
+                f"| {table_cell(declared.meaning)} |"
             )
     else:
         lines.append("It has none.")
     lines += ["", "## Facts", "", "| | |", "|---|---|"]
-    lines += [f"| {what} | {_cell(said)} |" for what, said in page.facts]
+    lines += [f"| {what} | {table_cell(said)} |" for what, said in facts(found)]
     lines += ["", "## Signature", "", "```", signature.own, "```", ""]
     lines += [
         "With the defaults. A score adds the references that were read, a hash of the data, the "
@@ -235,7 +206,7 @@ def metrics_index() -> str:
         lines += ["", f"## {group}", ""]
         for name in names:
             found = scorer_class(name)
-            lines.append(f"- [`{name}`]({name}.md): {_cell(found.summary)}{_paper(found)}.")
+            lines.append(f"- [`{name}`]({name}.md): {table_cell(found.summary)}{_paper(found)}.")
     return "\n".join(lines) + "\n"
 
 
@@ -255,8 +226,4 @@ def _paper(found: type[Scorer]) -> str:
 def _default(value: object) -> str:
     if value is None or value == "":
         return "none"
-    return f"`{str(value).lower() if isinstance(value, bool) else _cell(str(value))}`"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", r"\|")
+    return f"`{str(value).lower() if isinstance(value, bool) else table_cell(str(value))}`"

@@ -25,8 +25,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-__all__ = ["Instruction", "check_files", "container_steps", "interpreters", "main"]
-
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 _MOST_BYTES = 50_000_000

@@ -22,8 +22,6 @@ from tools.command_pages import command_pages, commands_index
 from tools.metric_pages import metric_page, metrics_index
 from tools.site_parts import COMMAND, FIGURE
 
-__all__ = ["Entry", "entries", "llms_txt", "navigation", "relinked", "write"]
-
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _MOVED = {
     "README.md": "readme.md",

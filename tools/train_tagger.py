@@ -64,9 +64,6 @@ def main() -> int:
     parts = arguments.train.split(",")
     trees = [t for part in parts for t in _trees(arguments.treebank, part)]
     nlp = build(settings)
-    docbin = to_docbin(nlp, trees)
-    if arguments.docbin:
-        docbin.to_disk(arguments.docbin)
     train(nlp, trees, settings)
     minutes = (time.monotonic() - begun) / 60
     figures = evaluate(nlp, _trees(arguments.treebank, "test"))
@@ -86,7 +83,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("treebank", type=Path, help="folder with en_ewt-ud-{train,dev,test}.conllu")
     parser.add_argument("--output", type=Path, default=Path("gecjury/extraction/tagger/model"))
     parser.add_argument("--train", default="train,dev", help="parts of the treebank to learn from")
-    parser.add_argument("--docbin", type=Path, help="also write the converted trees here")
     for name, field in Settings.__dataclass_fields__.items():
         kind = type(field.default)
         parser.add_argument("--" + name.replace("_", "-"), type=kind, default=field.default)
@@ -145,16 +141,6 @@ def lemma_tables() -> Any:
             table = {part: rules + rules[::-1] for part, rules in table.items()}
         lookups.add_table(name, {k: v for k, v in table.items() if k in _LEMMA_PARTS})
     return lookups
-
-
-def to_docbin(nlp: Any, trees: list[Tree]) -> Any:
-    """Return the converted trees as a spaCy DocBin."""
-    from spacy.tokens import DocBin
-
-    docbin = DocBin(attrs=["TAG", "HEAD", "DEP"])
-    for tree in trees:
-        docbin.add(_doc(nlp, tree, tree.words))
-    return docbin
 
 
 def _doc(nlp: Any, tree: Tree, words: list[str]) -> Any:

@@ -16,14 +16,11 @@ UNFORESEEN = 70
 _PACKAGES = ("numpy", "scipy", "torch", "transformers", "spacy", "errant", "openai")
 
 
-def tell_unforeseen(error: BaseException, folder: str | None = None) -> str:
+def tell_unforeseen(error: BaseException) -> str:
     """Write the report of an error, and return the line that announces it.
 
     The report has types of errors and places in the code, but no messages, since messages quote
-    texts.
-
-    Args:
-        folder: folder for the report; by default the system's folder for temporary files.
+    texts. It is in the system's folder for temporary files.
     """
     lines = [f"gecjury {__version__}, Python {platform.python_version()}, {sys.platform}"]
     lines += [f"{name} {version}" for name in _PACKAGES if (version := version_of(name))]
@@ -40,7 +37,7 @@ def tell_unforeseen(error: BaseException, folder: str | None = None) -> str:
         raised = raised.__cause__ or raised.__context__
     line = f"an unexpected error ({type(error).__name__}), which is a fault of gecjury"
     try:
-        handle, path = tempfile.mkstemp(prefix="gecjury-error-", suffix=".txt", dir=folder)
+        handle, path = tempfile.mkstemp(prefix="gecjury-error-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write("\n".join(lines) + "\n")
     except OSError:

@@ -300,7 +300,7 @@ Declare = Callable[[CommandParser], None]
 """Adds a command's arguments to its parser."""
 
 
-def declares(*settings: type, needs: tuple[Need, ...] = (), epilog: str | None = None) -> Declare:
+def declares(*settings: type, needs: tuple[Need, ...] = ()) -> Declare:
     """Return a function that declares a command's arguments from settings classes.
 
     Args:
@@ -309,7 +309,7 @@ def declares(*settings: type, needs: tuple[Need, ...] = (), epilog: str | None =
     """
 
     def declare(parser: CommandParser) -> None:
-        parser.needs, parser.epilog = needs, epilog
+        parser.needs = needs
         add_options(parser, *settings)
 
     return declare

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
+from functools import lru_cache
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -121,6 +122,12 @@ def read_config(checkpoint: Checkpoint, **changes: object) -> ModelConfig:
         raise InputError(f"{file}: quantised weights are not supported; name the unquantised model")
     _keep_own_implementations(config)
     return config
+
+
+@lru_cache(maxsize=8)
+def layer_count(checkpoint: Checkpoint) -> int:
+    """Return the number of layers of a network, from its configuration."""
+    return int(read_config(checkpoint).num_hidden_layers)
 
 
 def _keep_own_implementations(config: ModelConfig) -> None:

@@ -187,7 +187,7 @@ def print_result(result: Result, form: str, verbose: bool = False, more: str = "
     Args:
         result: printed as its document in JSON, otherwise as its tables that have columns; people
             see its verdict first.
-        form: one of `gecjury.report.tables.FORMATS`.
+        form: see `gecjury.report.tables.print_tables`.
         verbose: show people all tables, columns, sentences, notes and signatures.
         more: how to get what is left out otherwise.
     """

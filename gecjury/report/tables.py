@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from gecjury.scoring.scores import ScoreTable
 
-FORMATS = ("table", "json", "tsv", "markdown", "latex")
-
 _PLAIN = {
     **dict.fromkeys("–−", "-"),
     "→": "->",
@@ -74,7 +72,7 @@ def print_tables(
     Args:
         tables: printed for people, papers and TSV.
         document: printed for JSON: plain values; numpy values are converted, NaN becomes `null`.
-        form: one of `FORMATS`.
+        form: `table`, `json`, `tsv`, `markdown` or `latex`.
         sentences: printed before the tables, as text or Markdown.
         further: printed after them.
     """

@@ -55,8 +55,8 @@ def _share(
     return Statistic(key, heading, words, digits, "higher", (0, 1), chance, meaning)
 
 
-def _percentage(key: str, heading: str, meaning: str = "") -> Statistic:
-    return Statistic(key, heading, "", 1, "", (0, 100), None, meaning)
+def _percentage(key: str, heading: str) -> Statistic:
+    return Statistic(key, heading, digits=1, range=(0, 100))
 
 
 def _count(key: str, heading: str = "", meaning: str = "") -> Statistic:

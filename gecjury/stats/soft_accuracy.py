@@ -310,7 +310,7 @@ def soft_pairwise_accuracy(
 
 
 def drawn_soft_accuracy(
-    human: FloatArray, metric: FloatArray, times: FloatArray | None, *, at_once: int = BLOCK
+    human: FloatArray, metric: FloatArray, times: FloatArray | None
 ) -> FloatArray:
     """Return SPA of every draw of systems; a pair counts as often as the draw contains it.
 
@@ -318,7 +318,6 @@ def drawn_soft_accuracy(
         human: p of humans, shape (pairs,).
         metric: p of the metric, shape (pairs,).
         times: B × S, how often each draw contains each system; None for one draw of each system.
-        at_once: array elements in memory at once.
     """
     if times is None:
         return np.atleast_1d(soft_pairwise_accuracy(human, metric))
@@ -328,7 +327,7 @@ def drawn_soft_accuracy(
     first, second = (side[judged] for side in np.triu_indices(times.shape[1], 1))
     parts = [
         soft_pairwise_accuracy(human, metric, times[rows][:, first] * times[rows][:, second])
-        for rows in blocks(len(times), len(metric), at_once)
+        for rows in blocks(len(times), len(metric))
     ]
     return np.concatenate(parts)
 

@@ -88,14 +88,8 @@ class PageGuard:
             for the command line of a browser, which every account of the machine can read.
     """
 
-    def __init__(self, app: App, most: int = MOST_BODY) -> None:
-        """Wrap an application.
-
-        Args:
-            app: the application to protect.
-            most: most bytes of a body.
-        """
-        self._app, self._most = app, most
+    def __init__(self, app: App) -> None:
+        self._app = app
         self.secret, self.one_time_secret = new_token(), new_token()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -171,8 +165,8 @@ class PageGuard:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         length = _header(scope, b"content-length")
-        if length and (not length.isdecimal() or int(length[:20]) > self._most):
-            raise self._too_large()
+        if length and (not length.isdecimal() or int(length[:20]) > MOST_BODY):
+            raise _too_large()
         parts: list[bytes] = []
         size = 0
         try:
@@ -183,18 +177,17 @@ class PageGuard:
                         raise RequestRefused("the request was interrupted")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
-                    if size > self._most:
-                        raise self._too_large()
+                    if size > MOST_BODY:
+                        raise _too_large()
                     if not message.get("more_body"):
                         return b"".join(parts)
         except TimeoutError:
             raise RequestRefused("the request took too long", 408) from None
 
-    def _too_large(self) -> RequestRefused:
-        return RequestRefused(
-            f"more than {self._most:,} bytes in one request; send less, or use the command line",
-            413,
-        )
+
+def _too_large() -> RequestRefused:
+    message = f"more than {MOST_BODY:,} bytes in one request; send less, or use the command line"
+    return RequestRefused(message, 413)
 
 
 _OWN = frozenset(name for name, _ in _HEADERS)

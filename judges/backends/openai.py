@@ -393,7 +393,7 @@ class OpenAIBackend(ServerBackend):
                     )
             finally:
                 await self.pace.leave(answered=answered)
-            if not limited:  # `Pace.enter` waits for the end of a pause for all requests
+            if not limited:  # `RequestPace.enter` waits for the end of a pause for all requests
                 await self.pace.rest(wait)
 
     def _watch_schema(self, attempt: Attempt, reply: Reply) -> None:

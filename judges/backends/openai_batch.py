@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from gecjury.core.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.core.textfiles import parse_json
 from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
+from gecjury.judges.backends.bounded import Moved, Unusable, run_to_end
 from gecjury.judges.backends.completion import details, error_in, error_message, read_completion
 from gecjury.judges.backends.openai import ServerBackend, request_body
 from gecjury.judges.exchange import Attempt, Model, key_of
@@ -47,13 +47,11 @@ _MOST_BATCHES = 5_000
 class BatchBackend(ServerBackend):
     """Asks in batches; see `gecjury.judges.backends.backend.Backend`."""
 
-    def __init__(
-        self, model: Model, pause: float = _FIRST_PAUSE, limits: Limits | None = None
-    ) -> None:
+    def __init__(self, model: Model) -> None:
         if "+" in model.base_url:
             raise OptionError("`batch=` accepts one base_url: a batch is on one server")
-        super().__init__(model, limits)
-        self._pause, self._refused = pause, ""
+        super().__init__(model)
+        self._refused = ""
         self._submitted: set[str] = set()  # batches of this run
         self._asked: set[str] = set()  # names of the requests in them
 
@@ -153,7 +151,7 @@ class BatchBackend(ServerBackend):
 
     async def _wait(self, client: AsyncOpenAI, mark: str) -> None:
         """Wait until none of our batches is running."""
-        pause = self._pause
+        pause = _FIRST_PAUSE
         end = time.monotonic() + _LONGEST_WAIT
         while any(_name(b, "status") not in _DONE for b in await self._batches(client, mark)):
             if time.monotonic() > end:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +22,13 @@ from gecjury.corpus.splits import Split
 from gecjury.models.checkpoints import (
     CHANGE_FILE,
     EMBEDDED,
-    Checkpoint,
     inside,
     is_folder,
     named_within,
     resolve,
 )
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.models.networks import read_config, read_network
+from gecjury.models.networks import layer_count, read_config, read_network
 from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
@@ -173,9 +171,9 @@ class _FeatureReader:
         """The encoders and layers whose states an aspect reads."""
         probe = self.probe
         if aspect == "meaning":
-            return [(probe.base, _layers(probe.base))]
+            return [(probe.base, layer_count(resolve(probe.base)))]
         names = dict.fromkeys((probe.encoder, probe.base))
-        return [(name, states_layer(_layers(name))) for name in names]
+        return [(name, states_layer(layer_count(resolve(name)))) for name in names]
 
     def _states(self, place: tuple[str, int], texts: Sequence[str]) -> FloatArray:
         """Return the means of a layer's states over word pieces."""
@@ -202,15 +200,6 @@ _FeatureTable = tuple[dict[str, int], Float32Array]
 def states_layer(layers: int) -> int:
     """Return the layer whose states are read: two thirds of the way up."""
     return round(2 / 3 * layers)
-
-
-@lru_cache(maxsize=8)
-def _layers_of(checkpoint: Checkpoint) -> int:
-    return int(read_config(checkpoint).num_hidden_layers)
-
-
-def _layers(name: str) -> int:
-    return _layers_of(resolve(name))
 
 
 def fit_probe(

@@ -12,9 +12,8 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import refuse_special_files
-from gecjury.models.checkpoints import inside, resolve
+from gecjury.models.checkpoints import inside
 from gecjury.models.encoder import Encoded, EncoderSpec, load_encoder
-from gecjury.models.networks import read_config
 from gecjury.refless.nets.regressor import damaged_tensors, save_tensors
 
 HEAD_FILE = "head.safetensors"
@@ -68,11 +67,6 @@ def _finite(encoded: Encoded, spec: EncoderSpec) -> FloatArray:
             "again"
         )
     return states
-
-
-def half_way(name: str) -> int:
-    """Return the number of the layer half-way up an encoder."""
-    return max(1, int(read_config(resolve(name)).num_hidden_layers) // 2)
 
 
 def save_head(folder: Path, weight: FloatArray, bias: FloatArray) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.leakage import normalise
-from gecjury.models.checkpoints import is_folder
+from gecjury.models.checkpoints import is_folder, resolve
 from gecjury.models.encoder import EncoderSpec
 from gecjury.models.foreign import Network, Tokenizer
+from gecjury.models.networks import layer_count
 from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.pairs import CorrectedPair, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.data.partial import swapped_pairs
@@ -23,13 +24,7 @@ from gecjury.refless.nets.manifest import (
     IMPARA_POOLED_FORMAT,
 )
 from gecjury.refless.nets.pooled import fresh_pooled, save_pooled
-from gecjury.refless.nets.ranker import (
-    HEAD_FILE,
-    LinearRanker,
-    half_way,
-    mean_states,
-    save_head,
-)
+from gecjury.refless.nets.ranker import HEAD_FILE, LinearRanker, mean_states, save_head
 from gecjury.refless.nets.regressor import (
     load_model,
     load_tokenizer,
@@ -186,7 +181,7 @@ def _fit_linear(
     from scipy.optimize import minimize
 
     whole = EncoderSpec(start, max_length=job.recipe.settings.max_length)
-    layer = half_way(start)
+    layer = max(1, layer_count(resolve(start)) // 2)  # half-way up
     spec = replace(whole, layer=layer)
     raw = mean_states(spec, _sides(pairs["train"]), job.runtime)
     mean, deviation = raw.mean(axis=0), raw.std(axis=0)

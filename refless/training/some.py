@@ -19,7 +19,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.durable import write_text
 from gecjury.models.checkpoints import EMBEDDED, is_folder, resolve
 from gecjury.models.foreign import Network, Tokenizer
-from gecjury.models.networks import read_config
+from gecjury.models.networks import layer_count
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
 from gecjury.refless.nets.features import Linear, additions, fit_features, piece_counter
@@ -266,7 +266,7 @@ def _keep(encoder: str, place: Path, *, compact: bool = False) -> str:
     if is_main_process():
         with output_errors(place):
             if compact:
-                layers = states_layer(int(read_config(resolve(EMBEDDED)).num_hidden_layers))
+                layers = states_layer(layer_count(resolve(EMBEDDED)))
                 save_change(encoder, place, rank=_RANK, layers=layers)
             else:
                 shutil.copytree(encoder, place, dirs_exist_ok=True)

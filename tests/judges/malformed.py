@@ -16,8 +16,6 @@ from typing import Any
 
 from tests.judges.faultserver import Said
 
-__all__ = ["malformed", "on_the_wire"]
-
 DEEP = 50_000
 LONG = 20_000
 OVERSIZED = 3_000_000

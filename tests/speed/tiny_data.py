@@ -14,8 +14,6 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import M2Sentence, format_m2, m2_annotations
 from tests.made_up import data_folder
 
-__all__ = ["write_tiny_data"]
-
 _SENTENCES = 40
 _SAMPLE = importlib.resources.files("gecjury.benchmarks") / "sample"
 _HUMAN = {

@@ -10,21 +10,29 @@ from gecjury.cli import command_parser
 from gecjury.scoring.options import metric_options
 from gecjury.scoring.registry import METRICS, scorer_class
 from tests.shell import REPOSITORY
-from tools.metric_pages import agreement, command, metric_page, metrics_index, read, told
+from tools.metric_pages import (
+    agreement,
+    command,
+    description,
+    facts,
+    metric_page,
+    metrics_index,
+    told,
+)
 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_page_has_range_paper_needs_and_every_option(name: str) -> None:
-    page = read(name)
-    facts = dict(page.facts)
-    assert page.range, "its docstring states no range or direction"
-    assert page.about
-    assert facts["paper"]
+    found = scorer_class(name)
+    said = dict(facts(found))
+    assert said["range and direction"], "its docstring states no range or direction"
+    assert description(found)
+    assert said["paper"]
     text = metric_page(name)
-    for option in metric_options(scorer_class(name)):
+    for option in metric_options(found):
         assert re.search(rf"\| `{option}` \| \S.* \| \S.* \| \S.* \|", text), option
-    for need in scorer_class(name).needs:
-        assert need in facts["needs"]
+    for need in found.needs:
+        assert need in said["needs"]
     assert f"\n{name}|" in text.partition("## Signature")[2]
 
 

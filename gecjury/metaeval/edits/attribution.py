@@ -26,7 +26,6 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.languages.language import ENGLISH, Language
-from gecjury.corpus.m2 import M2Sentence
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.choices import AttributionMethod
 
@@ -79,7 +78,6 @@ def attribute(
     edits: Sequence[Edit],
     references: Sequence[Version] = (),
     *,
-    gold: M2Sentence | None = None,
     method: AttributionMethod = "shapley",
     samples: int = 200,
     seed: int = 0,
@@ -93,7 +91,6 @@ def attribute(
         source: tokens split on white space.
         edits: the hypothesis' edits; they must not overlap.
         references: one-line versions.
-        gold: M2 block, for metrics that match gold edits.
         method: an `AttributionMethod`; the module's docstring describes them.
         samples: orders drawn if there are more than `EXACT_LIMIT` edits (rounded up to an even
             number, since each order is also used backwards).
@@ -118,7 +115,6 @@ def attribute(
         (source,),
         {str(mask): _version(source, ordered, mask) for mask in masks},
         tuple(references),
-        None if gold is None else (gold,),
         language=language,
     )
     scores = scorer.score_corpus(corpus, runtime).sentences[:, 0]

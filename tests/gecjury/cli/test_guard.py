@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,17 @@ from gecjury.cli.guard import tell_unforeseen
 pytestmark = pytest.mark.security
 
 
-def test_the_report_has_code_locations_and_no_texts(tmp_path: Path) -> None:
+def test_the_report_has_code_locations_and_no_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     try:
         try:
             raise KeyError("a private sentence")
         except KeyError:
             raise ValueError("sk-a-private-key") from None
     except ValueError as error:
-        line = tell_unforeseen(error, str(tmp_path))
+        line = tell_unforeseen(error)
     (path,) = tmp_path.iterdir()
     assert line.startswith("an unexpected error (ValueError)")
     assert str(path) in line

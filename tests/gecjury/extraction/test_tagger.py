@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gecjury.core.errors import MissingExtraError, OptionError
+from gecjury.corpus.m2 import read_m2
 
 pytest.importorskip("spacy")
 
@@ -106,10 +107,9 @@ def test_agreement_with_official_errant_on_a_slice(nlp: Any, data_dir: Path) -> 
     """Official ERRANT edits of AMU, first 150 sentences: spans F1 at least .99, types .94."""
     pytest.importorskip("errant")
     tool = _tool("evaluate_tagger")
-    gold = tool.read_m2(data_dir / "conll14-errant" / "conll14-AMU.errant")
-    gold.sources, gold.edits[0] = gold.sources[:150], gold.edits[0][:150]
-    ours = tool.extract(tool.Extractor(nlp), gold, 0)
-    figures = tool.agreement(gold.edits[0], ours)
+    blocks = read_m2(data_dir / "conll14-errant" / "conll14-AMU.errant")[:150]
+    official = tool.official_edits(blocks, 0)
+    figures = tool.agreement(official, tool.extract(tool.Extractor(nlp), blocks, official))
     assert figures["edits"] > 90
     assert figures["f1"] >= 0.99
     assert figures["types"] >= 0.94
