@@ -4,10 +4,10 @@
 
 SEEDA: 15 systems × 391 sentences × 2 references (`official-as-published`). Imports and reading are
 not timed on either side; every run begins with a new scorer, so neither side benefits from earlier
-caches. Taking the texts (whether they are raw, their signs) and looking for lines that do not fit
-are timed by themselves, since texts that are scored again are known. gec-metrics computes corpus
-and sentence scores by separate calls, gecjury both by one: the targets compare with the peer's
-corpus scores alone, by the smaller of the ratios of elapsed and of CPU seconds.
+caches. Building the corpus (are texts raw, which signs have they) and looking for lines that do
+not fit are timed by themselves, since texts that are scored again are known. gec-metrics computes
+corpus and sentence scores by separate calls, gecjury both by one: the targets compare with the
+peer's corpus scores alone, by the smaller of the ratios of elapsed and of CPU seconds.
 """
 
 from __future__ import annotations
@@ -128,15 +128,15 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
     table = np.array(peer["GREEN"]["sentences"])
     skills = [timed(lambda: trueskill(table)) for _ in range(runs)]
 
-    def taken(row: int) -> Corpus:
-        """Take texts that begin with another line, and so are new."""
+    def built(row: int) -> Corpus:
+        """Return a corpus of texts that begin with another line, and so are new."""
         sources, *others = ([*lines[row:], *lines[:row]] for lines in every)
         systems = dict(zip(texts.systems, others, strict=False))
         return corpus_of_texts(sources, systems, others[len(systems) :])
 
     every = texts.sources, *texts.systems.values(), *texts.references
-    taking = [timed(partial(taken, row)) for row in range(1, 3 * runs)]
-    looking = [timed(partial(getattr, corpus, "misfits"))[1:] for corpus, *_ in taking]
+    building = [timed(partial(built, row)) for row in range(1, 3 * runs)]
+    looking = [timed(partial(getattr, corpus, "misfits"))[1:] for corpus, *_ in building]
 
     def difference(ours: Any, theirs: Any) -> Any:
         return np.abs(np.asarray(ours) - np.asarray(theirs))
@@ -148,7 +148,7 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
             name: [run[1:] for run in each]
             for name, each in (("GREEN", greens), ("GLEU", gleus), ("TrueSkill", skills))
         },
-        "taking": [run[1:] for run in taking],
+        "building": [run[1:] for run in building],
         "looking": looking,
         "GREEN corpus": difference(list(green.totals), peer["GREEN"]["totals"]).max(),
         "GREEN sentences": difference(green.sentences, peer["GREEN"]["sentences"]).max(),
@@ -199,10 +199,10 @@ def report(
                 f"by the clock, {cpu / best[1]:.1f}× by CPU"
             )
         if name == "GREEN":
-            taking, looking = (_best(ours[name])[1] / best[1] for name in ("taking", "looking"))
+            building, looking = (_best(ours[name])[1] / best[1] for name in ("building", "looking"))
             lines.append(
-                f"of our CPU seconds, taking the texts takes {taking:.2f} (whether they are raw, "
-                f"their signs) and looking for lines that do not fit {looking:.2f}"
+                f"of our CPU seconds, building the corpus takes {building:.2f} and looking for "
+                f"lines that do not fit {looking:.2f}"
             )
         # If clock and processor disagree, the less flattering ratio counts.
         ratio = min(theirs[0] / best[0], theirs[1] / best[1])

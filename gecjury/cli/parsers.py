@@ -264,8 +264,11 @@ class CommandParser(argparse.ArgumentParser):
         # A user who forgot the metric may not know the name of any.
         message = message.replace("-m/--metric", "-m/--metric (for example -m errant)")
         # argparse takes `--scale -5:5` for two options.
-        scale = "--scale: expected one argument"
-        message = message.replace(scale, f"{scale}, as --scale=-5:5 if it begins with -")
+        message = re.sub(
+            r"(--[\w-]+): expected one argument",
+            r"\g<0> (write \1=VALUE if it begins with -)",
+            message,
+        )
         # The message quotes the command line, including line breaks.
         tell(f"{self.prog}: {visible(message)}; see `{self.prog} --help`")
         self.exit(2)

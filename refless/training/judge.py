@@ -372,7 +372,7 @@ def _card(job: JudgeJob, report: JudgeReport) -> str:
         data={
             "corrections": str(len(job.data)),
             "fingerprint": job.data.print,
-            "split": f"{job.split}, by source",
+            "split": f"{job.split}, by {'column' if job.data.names else 'source'}",
             "prompt": job.prompt,
         },
         results="\n\n".join([worth_table(report.worth), results]),

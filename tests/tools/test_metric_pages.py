@@ -23,15 +23,15 @@ from tools.metric_pages import (
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_page_has_range_paper_needs_and_every_option(name: str) -> None:
-    found = scorer_class(name)
-    said = dict(facts(found))
+    kind = scorer_class(name)
+    said = dict(facts(kind))
     assert said["range and direction"], "its docstring states no range or direction"
-    assert description(found)
+    assert description(kind)
     assert said["paper"]
     text = metric_page(name)
-    for option in metric_options(found):
+    for option in metric_options(kind):
         assert re.search(rf"\| `{option}` \| \S.* \| \S.* \| \S.* \|", text), option
-    for need in found.needs:
+    for need in kind.needs:
         assert need in said["needs"]
     assert f"\n{name}|" in text.partition("## Signature")[2]
 

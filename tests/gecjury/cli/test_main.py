@@ -201,7 +201,7 @@ def test_bad_input(shell: Shell, argv: list[str], message: str) -> None:
         (["score", "source.txt", "mine.txt"], "required: -m/--metric (for example -m errant);"),
         (
             ["train", "some", "a.csv", "-o", "x", "--scale", "-5:5"],
-            "--scale: expected one argument, as --scale=-5:5 if it begins with -;",
+            "--scale: expected one argument (write --scale=VALUE if it begins with -);",
         ),
         (
             [*SCORE, "--referense", "ref.txt"],
