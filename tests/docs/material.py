@@ -169,10 +169,11 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
                 lines.append(between.join([*quoted, *(str(draw.randint(1, 5)) for _ in columns)]))
         write(folder / name, lines)
     pairs = list(zip(tiny.sentences(80), tiny.sentences(80, 1), strict=True))
-    rows = [{"id": f"r{row}", "source": pair[0], "output": pair[1]} for row, pair in enumerate(pairs)]
+    rows = [{"id": n, "source": source, "output": text} for n, (source, text) in enumerate(pairs)]
     datasets.write(folder / "rows.jsonl", rows)
-    lines = [f"{source}\t{text}\t{draw.random():.3f}" for source, text in pairs]
-    write(folder / "scored.tsv", ["source\toutput\tsum", *lines])
+    scores = (f"{draw.random():.3f}" for _ in pairs)
+    lines = ["\t".join((*pair, score, score)) for pair, score in zip(pairs, scores, strict=True)]
+    write(folder / "scored.tsv", ["source\toutput\tsome\tsum", *lines])
     labelled = []
     for sentence in tiny.sentences(40):
         labelled += [f"{word}\t{draw.choice('cci')}" for word in sentence.split()] + [""]
