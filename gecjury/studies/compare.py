@@ -9,6 +9,7 @@ Example:
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ _EDIT_METRICS = ("errant", "cleme")
 _TRAINED = ("some:model=embedded",)
 _SAMPLE = Path(__file__).parents[1] / "benchmarks" / "sample"
 """Folder of the sample. It has replies of `_JUDGES`, as `gecjury judgments export` writes them, and
-scores of `_TRAINED` for installations without torch."""
+scores of `_TRAINED`."""
 _NEXT = """\
 next:
 {gecjury} data sample texts
@@ -249,9 +250,8 @@ class Compare(Settings, Study):
 class Demo(Study):
     """The three families on the embedded sample: a demonstration, not evidence.
 
-    The trained metric comes with the package; without the extra `embedded`, its scores are read
-    from the sample. No LLM is called: the judge's replies are stored with the sample, and are read
-    and audited like those of any other run.
+    No model is run and no LLM is called: the scores of the trained metric and the replies of the
+    judge are stored with the sample, and are read and audited like those of any other run.
 
     Attributes:
         human: which human judgments (default: edit).
@@ -276,25 +276,12 @@ class Demo(Study):
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
         """Return the metrics that run with the installed packages, and a message about the others.
 
-        Metrics over edits need spaCy and errant. The trained metric needs the extra `embedded`, or
-        no package for networks at all: the stored scores are those of such an installation.
+        Metrics over edits need spaCy and errant.
         """
-        from gecjury.models.checkpoints import embedded_installed
-
-        stored = not (find_spec("torch") or find_spec("transformers"))
-        parts = (
-            (_REFERENCE_BASED, True, ""),
-            (_EDIT_METRICS, find_spec("errant") and find_spec("spacy"), "edits"),
-            (_TRAINED, stored or embedded_installed(), "embedded"),
-            (_JUDGES, True, ""),
-        )
-        usual = sum((names for names, works, _ in parts if works), ())
-        left_out = "; ".join(
-            f"{', '.join(names)} left out: {install_hint(extra)}"
-            for names, works, extra in parts
-            if not works
-        )
-        return usual, left_out and f"gecjury: {left_out}"
+        if find_spec("errant") and find_spec("spacy"):
+            return _REFERENCE_BASED + _EDIT_METRICS + _TRAINED + _JUDGES, ""
+        left_out = f"{', '.join(_EDIT_METRICS)} left out: {install_hint('edits')}"
+        return _REFERENCE_BASED + _TRAINED + _JUDGES, f"gecjury: {left_out}"
 
     @property
     def comparison(self) -> Compare:
@@ -339,13 +326,22 @@ class Demo(Study):
 @contextmanager
 def _replayed(work: Work) -> Iterator[Work]:
     """Yield work with a temporary cache that contains only the sample's replies and scores."""
+    from gecjury.core.durable import write_text
+    from gecjury.core.textfiles import file_name
+    from gecjury.scoring.registry import load
+
     with TemporaryDirectory(prefix="gecjury-demo-") as cache:
-        for part in ("judgments", "scores"):
-            shutil.copytree(
-                _SAMPLE / part, Path(cache, part), ignore=shutil.ignore_patterns("*.md")
-            )
+        shutil.copytree(
+            _SAMPLE / "judgments", Path(cache, "judgments"), ignore=shutil.ignore_patterns("*.md")
+        )
+        # The key depends on the versions of torch and transformers, and whether they are installed.
+        key = load(*_TRAINED).signature(work.corpus, work.runtime).key
+        stored = json.loads((_SAMPLE / "scores.json").read_text(encoding="utf-8"))
+        scores = Path(cache, "scores")
+        path = scores / file_name("some", key, ending=".json")
+        write_text(path, json.dumps(stored | {"key": key}))
         runtime = replace(work.runtime, cache=Path(cache), use_cache=True)
-        yield replace(work, runtime=runtime, folder=Path(cache, "scores"))
+        yield replace(work, runtime=runtime, folder=scores)
 
 
 compare = function_of(Compare)
