@@ -105,7 +105,7 @@ PUT_IN = (
         "--model tiny-judge --epochs 1 --max-length 2000",
     ),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
-    (r"--recipe base", "--recipe base --freeze-layers 1"),
+    (r"^(train (?!impara).*--recipe base)", r"\1 --freeze-layers 1"),
     (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1"),
     (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
     # Ridge regression on features has no encoder, and a compact model is made of the packaged one.
@@ -113,9 +113,9 @@ PUT_IN = (
         r"^(train (some|impara|detector) (?!.*--(recipe features|compact)).*)",
         r"\1 --encoder tiny-encoder",
     ),
-    # Kernel regression alone has no epochs.
+    # Kernel regression alone and the linear rankers of recipes have no epochs.
     (
-        r"^(train (?!.*(--kernel(?!.*--fine-tune)|recipe kernel)).*tiny-encoder)",
+        r"^(train (?!impara.*--recipe|.*(--kernel(?!.*--fine-tune)|recipe kernel)).*tiny-encoder)",
         r"\1 --epochs 1",
     ),
     (r"--scale 0\.52:0\.89", "--scale 0:1"),  # the original is for scores clipped to this range
