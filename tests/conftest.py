@@ -129,7 +129,7 @@ def pytest_collection() -> None:
 
 
 _NETWORKS = re.compile(
-    r"(import|importorskip).*\b(torch|transformers|tiny|tinymodel)\b|tiny_bert|=embedded|\"demo\""
+    r"(import|importorskip).*\b(torch|transformers|tiny|tinymodel)\b|tiny_bert|=embedded"
 )
 
 

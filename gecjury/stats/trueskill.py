@@ -25,7 +25,7 @@ MOST_GAMES = 5_000_000
 """
 SAMPLED_GAMES = 2_000_000
 
-_LEAST_SHARE = 10_000_000  # games for which a fork is worth its start, about a fifth of a second
+_LEAST_SHARE = 3_000_000  # games for which a fork is worth its start, less than a tenth of a second
 _AT_ONCE = 60_000  # skills; the data of a wave of comparisons then stay in the processor's cache
 
 # The correction of a decided comparison is read from a table of chords, exact to 1e-6 between
