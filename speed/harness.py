@@ -180,6 +180,11 @@ SCRIPTS: Mapping[str, Script] = {
         "10 minutes",
         one_thread=True,
     ),
+    "training": Script(
+        "training",
+        "a training step on MPNet's sizes with itself, giving its memory back to the system",
+        "4 minutes",
+    ),
     "trueskill": Script(
         "trueskill", "TrueSkill with the `trueskill` package alone, made-up scores", "seconds"
     ),

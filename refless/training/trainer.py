@@ -125,7 +125,7 @@ def fit(
     import torch
 
     quiet_transformers()
-    _keep_freed_memory()
+    keep_freed_memory()
     # Frozen before the optimiser is created, which collects the parameters with gradients.
     if settings.freeze_layers is not None:
         freeze_lowest(task.model, settings.freeze_layers)
@@ -166,7 +166,7 @@ def fit(
     return Fit(trainer.model, best, tuple(history))
 
 
-def _keep_freed_memory() -> None:
+def keep_freed_memory() -> None:
     """Let glibc keep freed memory: every step frees all gradients and needs the same memory again.
 
     Otherwise the system takes it back and clears it, a tenth to a fifth of a step on a processor.

@@ -29,7 +29,7 @@ NOT_HERE = {
 }  # fmt: skip
 SLOW = {
     "costs", "encoders", "estimates", "extraction", "gpu", "green-scaling", "judges-server",
-    "limits", "many-systems", "refless", "starting", "uot",
+    "limits", "many-systems", "refless", "starting", "training", "uot",
 }  # fmt: skip
 
 # The peer's packages, as far as the scripts call them: our own metrics take the peer's place.
