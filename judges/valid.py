@@ -111,6 +111,7 @@ class Valid(Scorer, HasParts, NamesMetrics):
         """Return everything that decides the verdicts.
 
         Raises:
+            OptionError: no verdicts are named.
             InputError: there is no such file.
         """
         judge, path = _edit_judge(self.judge), Path(self.judge)
@@ -122,6 +123,10 @@ class Valid(Scorer, HasParts, NamesMetrics):
             return json.dumps([[str(file.relative_to(path)), file_digest(file)] for file in files])
         if path.is_file():
             return file_digest(path)
+        if not self.judge:
+            raise OptionError(
+                "valid: no verdicts are named: give -m valid:judge=FILE, or judge=edit-verdict[...]"
+            )
         raise InputError(
             f"judge={self.judge}: no such file; expected a table of verdicts (`gecjury annotate "
             "--task edits` writes one), a folder such as SEEDA's EditEval_Step1, or "

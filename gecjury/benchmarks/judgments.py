@@ -27,8 +27,8 @@ FIRST_SENTENCE = "if the judgments count from 0, set first_sentence = 0 in bench
 """The remedy for a sentence number below the first."""
 
 SKIP_UNKNOWN = (
-    "To leave out and count judgments of systems without output, set unknown_systems = "
-    '"skip" in benchmark.toml'
+    'Remove such judgments; for a benchmark of your own, unknown_systems = "skip" in '
+    "benchmark.toml leaves them out and counts them"
 )
 """The remedy for a system without output."""
 

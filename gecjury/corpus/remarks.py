@@ -31,10 +31,17 @@ def remarks_on(corpus: Corpus, needs: Iterable[str]) -> tuple[str, ...]:
         remarks += _on_gold(corpus)
     if "references" in needs:
         remarks += _on_references(corpus)
-    if note := language_note(corpus.sources, corpus.language):
+    if note := language_remark(corpus):
         remarks.append(f"{corpus.label('source')}: {note}")
     remarks += [corpus.misfits[role] for role in versions if role in corpus.misfits]
     return (*remarks, *corpus.reading_notes)
+
+
+def language_remark(corpus: Corpus) -> str:
+    """Return `language_note` of the sources; characters as tokens do not show the language."""
+    by_character = corpus.language.tokens == "char"
+    written = corpus.source_text if by_character else None
+    return language_note(written or corpus.sources, corpus.language)
 
 
 def _on_gold(corpus: Corpus) -> Iterator[str]:

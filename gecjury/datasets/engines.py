@@ -59,12 +59,10 @@ class LocalEngine:
             IncompleteError: a shard's worker died three times; names file and rows.
             GecjuryError: raised by a worker.
         """
-        if self._workers == 1 or len(shards) < 2:
-            worker = Worker(job)
-            for shard in shards:
-                done(worker.finish(shard))
-            return
         count = min(self._workers, len(shards))
+        if count < 2:
+            _finish_here(job, shards, done)
+            return
         # Otherwise numerical libraries would start one thread per core in every worker.
         threads = str(max(1, (os.cpu_count() or 1) // count))
         environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads)}
@@ -96,7 +94,18 @@ class LocalEngine:
         with closing(Pool[ShardSummary]()) as pool:
             work = "gecjury.datasets.work"
             pool.fill(count, lambda: SpawnedProcess(work, environment=environment))
+            if not pool.processes:  # the system allows none
+                _finish_here(job, shards, done)
+                return
             pool.work(feed)
             # Only in this thread, so that `done` need not be thread-safe.
             for _ in shards:
                 done(pool.result())
+
+
+def _finish_here(
+    job: ShardJob, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+) -> None:
+    worker = Worker(job)
+    for shard in shards:
+        done(worker.finish(shard))

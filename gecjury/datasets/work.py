@@ -23,8 +23,8 @@ from gecjury.core.processes import serve_standard_streams
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.languages.detection import language_note
 from gecjury.corpus.references import empty_note, meant_references
+from gecjury.corpus.remarks import language_remark
 from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
@@ -163,7 +163,7 @@ class Worker:
             for count in sorted({len(batch.references[row]) for row in rows}):
                 chosen = [row for row in rows if len(batch.references[row]) == count]
                 corpus = self._corpus(batch, chosen)
-                if unparted := language_note(corpus.sources, corpus.language):
+                if unparted := language_remark(corpus):
                     tally.note(f"some sources: {unparted}")
                 for note in corpus.reading_notes:
                     tally.note(note)

@@ -412,6 +412,7 @@ class Draws:
         if statistic == "spa":
             # SPA is computed from sentence scores, whatever the aggregate.
             wanted, whole = self.study.human_differences[view], test == "perm-systems"
+            swapped = len(cells[0]) if whole else cells[0].size
             values, p = np.full(size, np.nan), np.full((size, size), np.nan)
             if wanted is not None:
                 values, p = perm_both_spa(
@@ -419,23 +420,26 @@ class Draws:
                 )
         elif test == "perm-systems":
             scores = self.plain_scores[list(rows), 0][:, judged]
+            swapped = scores.shape[1] - 1  # all but the first
             values, p = perm_systems(
                 human[judged], scores, statistic=statistic, permutations=permutations, seed=seed
             )
         else:
             # TrueSkill and Expected Wins are not means of cells, but shares of systems beaten are.
             cells = [table[judged] for table in cells]
+            swapped = cells[0].size
             if settings.aggregate != "mean":
                 cells = [win_rates(table) for table in cells]
             values, p = perm_both(
                 human[judged], cells, statistic=statistic, permutations=permutations, seed=seed
             )
-        return self._judge("system", test, statistic, rows, values, p)
+        return self._judge("system", test, statistic, rows, values, p, swapped)
 
     def _sentence_test(self, view: View, rows: Sequence[int]) -> Significance:
         parts = ((pairs.sentence, outcomes) for pairs, outcomes in self._parts(view, rows))
         values, p = self.paired_test(parts, len(rows))
-        return self._judge("sentence", "paired-permutation", "accuracy", rows, values, p)
+        lines = len(self.study.benchmark.corpus)
+        return self._judge("sentence", "paired-permutation", "accuracy", rows, values, p, lines)
 
     def paired_test(
         self, parts: Iterable[tuple[IntArray, Sequence[PairOutcomes]]], size: int
@@ -464,8 +468,8 @@ class Draws:
             pairs_used += [np.count_nonzero(outcome.used) for outcome in outcomes]
         null = swapped_accuracies(won, used, signs)
         observed = swapped_accuracies(won, used, np.ones((1, lines)))[0]
-        shares = np.where(np.isnan(observed), np.nan, share_at_least(null, observed, exact))
-        return ratio(right, pairs_used, np.nan), symmetric(size, duels, shares)
+        p = symmetric(size, duels, share_at_least(null, observed, exact))
+        return ratio(right, pairs_used, np.nan), p
 
     def _judge(
         self,
@@ -475,9 +479,10 @@ class Draws:
         rows: Sequence[int],
         values: FloatArray,
         p: FloatArray,
+        swapped: int,
     ) -> Significance:
         # Holm's correction counts every pair of metrics of one level and view once.
-        adjusted, count = holm_matrix(p), self._how.permutations
+        adjusted, count = holm_matrix(p), min(self._how.permutations, 2**swapped)
         clusters = tuple(cluster_ranks(values, adjusted, self._how.level))
         labels = tuple(self.entries[row].table.signature.label for row in rows)
         return Significance(level, test, statistic, labels, values, p, adjusted, clusters, count)

@@ -247,8 +247,9 @@ class GivenScores(Scorer):
         return {"label": self.label, "metric": self.metric}
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """Return the signature, labelled by the first digits of the hash if it has no label."""
-        named = {"label": self.label} if self.label else {"sha256": self.held.digest[:8]}
+        """Return the signature, labelled by metric and first digits of the hash without a label."""
+        metric = {"metric": self.metric} if self.metric else {}
+        named = {"label": self.label} if self.label else {**metric, "sha256": self.held.digest[:8]}
         return replace(super().signature(corpus, runtime), changed=named)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
@@ -337,7 +338,8 @@ def given_scores(
         total = _number(value, f"{where}, total of {system}")
         rows[system] = replace(rows[system], total=total)
     content = {n: [sorted(row.cells.items()), row.lines, row.total] for n, row in rows.items()}
-    digest = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
+    text = json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(text).hexdigest()
     return _HeldScores(label=name, content=_given(where, digest, rows))
 
 

@@ -155,7 +155,7 @@ def check_writable(folder: str | Path) -> None:
     probe = Path(folder) / ".gecjury-probe"
     write_text(probe, "")
     try:
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # another run may have deleted it
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
 
@@ -249,7 +249,8 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
             for row in record.rows
             if row.statistics
         }
-    except (TypeError, ValueError, zlib.error) as error:
+    # numpy raises SyntaxError for some damaged names of types.
+    except (SyntaxError, TypeError, ValueError, zlib.error) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: damaged score file ({error!s:.200}); {_ANEW}") from None

@@ -8,7 +8,7 @@ p-values
     observed one, which is included in the count (`permutation.share_at_least`). With 10,000
     permutations that is fine enough for Holm's correction over 66 pairs, and correlations over a
     dozen systems do not have a normal tail.
-    Between systems (`rank`, `diff`) p comes from a normal curve where ten permutations or fewer
+    Between systems (`rank`, `diff`) p comes from a normal curve where fewer than ten permutations
     are beyond the observed difference (`permutation.tail_p`). Corpus scores cost more, so there
     are only 1,000 permutations, and their differences are sums of many small parts.
     Inside soft pairwise accuracy p is one-sided, and equal sums count one half

@@ -18,7 +18,7 @@ from gecjury.stats.resampling import PERMUTATIONS
 
 _CHUNK = 1000  # permutations of cells whose random bits are drawn together
 _TAIL = 10
-"""p comes from a normal curve if no more permutations than this exceed the observed difference."""
+"""p comes from a normal curve if fewer permutations than this exceed the observed difference."""
 
 _MOST_R = 1 - 1e-8  # Fisher's z of a perfect correlation would be infinite
 _LEAST_SLOPE = 1e-6  # of a metric on human scores, both with standard deviation 1
@@ -53,17 +53,21 @@ def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> Float
     """Return two-sided p: how often permuted statistics are at least as extreme as the observed.
 
     Args:
-        null: K × tests.
+        null: K × tests; NaN is left out.
         observed: shape (tests,).
         exact: True if `null` contains every permutation. If not, the observed one is counted too,
             (count + 1)/(K + 1), so that p is never 0 (Phipson and Smyth 2010).
+
+    Returns:
+        Shape (tests,); NaN where the observed or every permuted statistic is.
     """
     null, observed = np.abs(null), np.abs(observed)
+    defined = (~np.isnan(null)).sum(axis=0)
     # Values that differ only by rounding are equal: permutations that change nothing must count.
-    slack = 1e-9 * np.maximum(observed, null.max(axis=0, initial=0.0))
-    count = (null >= observed - slack).sum(axis=0).astype(np.float64)
-    p: FloatArray = count / len(null) if exact else (count + 1) / (len(null) + 1)
-    return p
+    slack = 1e-9 * np.fmax(observed, np.fmax.reduce(null, axis=0, initial=0.0))
+    count = (null >= observed - slack).sum(axis=0)
+    p = ratio(count, defined, np.nan) if exact else (count + 1) / (defined + 1)
+    return np.where((defined == 0) | np.isnan(observed), np.nan, p)
 
 
 def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
@@ -74,19 +78,20 @@ def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
     many small parts, so their tail beyond the last permutations is assumed to be normal.
 
     Args:
-        null: K × tests.
+        null: K × tests; NaN is left out.
         observed: shape (tests,); NaN if not tested.
         exact: True if `null` contains every permutation.
+
+    Returns:
+        Shape (tests,); NaN where `share_at_least` is.
     """
     from gecjury.stats.special import ndtr
 
-    with np.errstate(invalid="ignore"):
-        counted = share_at_least(null, observed, exact)
-        spread = np.sqrt(np.mean(null**2, axis=0))
-        smooth = 2 * ndtr(-np.abs(observed) / np.where(spread > 0, spread, np.inf))
+    counted = share_at_least(null, observed, exact)
+    spread = np.sqrt(defined_mean(null**2, 0))
+    smooth = 2 * ndtr(-np.abs(observed) / np.where(spread > 0, spread, np.inf))
     rare = (counted * (len(null) + 1) <= _TAIL) & (spread > 0) & (not exact)
-    p = np.where(rare, np.minimum(counted, smooth), counted)
-    return np.where(np.isnan(observed), np.nan, p)
+    return np.where(rare, np.minimum(counted, smooth), counted)
 
 
 def swapped_means(differences: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -237,7 +237,8 @@ class ChunkVerdicts:
         size = rows * columns * len(CLEME_COUNTS)
         flat = [np.bincount(cell, weights=weight, minlength=size) for weight in by_weighting]
         tables = [counts.reshape(rows, columns, len(CLEME_COUNTS)) for counts in flat]
-        result: FloatArray = np.concatenate(tables, axis=-1)
+        # Without any chunk, bincount returns integers.
+        result: FloatArray = np.concatenate(tables, axis=-1, dtype=np.float64)
         result[~self.usable] = np.nan
         return result
 

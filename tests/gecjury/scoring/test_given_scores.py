@@ -179,6 +179,17 @@ def test_scores_given_in_python() -> None:
     assert table.signature.label == "scores:label=mine"
     assert scorer == gecjury.given_scores(dict(lists), name="mine", totals={"x": 5, "y": 6})
     assert scorer != gecjury.given_scores({**lists, "x": [0.5, 1, -1]}, "mine", totals={"x": 5})
+    # A system may be named after a file whose name is not UTF-8.
+    assert gecjury.given_scores({"x\udcff": [1]}) == gecjury.given_scores({"x\udcff": [1]})
+
+
+def test_totals_are_not_tested_between_systems() -> None:
+    corpus = gecjury.corpus_of_texts(["a"] * 9, {name: [name] * 9 for name in "xyz"})
+    lists = {name: np.random.default_rng(1).random(9) for name in "xyz"}
+    given = gecjury.given_scores(lists, totals={"x": 0.5, "y": 0.51, "z": 0.52})
+    result = gecjury.rank(corpus, [given])
+    assert "significant" not in str(result).replace("not significant", "")
+    assert {row["cluster"] for row in result.rows()} == {1}
 
 
 @pytest.mark.parametrize(

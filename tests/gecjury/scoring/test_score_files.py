@@ -213,6 +213,7 @@ def edited(change: str) -> Any:
         "key": with_record(lambda record: record.update(key="0" * 16)),
         "base64": statistics(zlib="%%%"),
         "dtype": statistics(dtype="|O"),
+        "half a dtype": statistics(dtype="f8,("),
         "shape": statistics(shape=[3, 3]),
         "other sentences": statistics(shape=[2, 1]),
     }[change]
@@ -222,7 +223,10 @@ def edited(change: str) -> Any:
     ("change", "message"),
     [
         *((change, "damaged score file") for change in ("cut", "no rows", "base64", "dtype")),
-        *((change, "damaged score file") for change in ("shape", "other sentences")),
+        *(
+            (change, "damaged score file")
+            for change in ("half a dtype", "shape", "other sentences")
+        ),
         ("bytes", "not UTF-8"),
         ("format", "format 'gecjury-scores/0', expected 'gecjury-scores/1'; delete it"),
         ("key", r"contains scores for other settings.*\(key 0+, expected .*delete or move"),

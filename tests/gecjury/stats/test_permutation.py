@@ -17,6 +17,7 @@ from gecjury.stats.permutation import (
     permutation_signs,
     rank_ranges,
     share_at_least,
+    tail_p,
     theil_sen,
     wmt_clusters,
 )
@@ -60,6 +61,27 @@ def test_sampled_permutations_are_close_and_never_zero() -> None:
     assert paired(heights.T, signs)[0] == pytest.approx(1726 / 32768, abs=slack)
     sure = np.ones((100, 1))
     assert paired(sure, permutation_signs(100, 999)[0])[0] == 1 / 1000
+
+
+def test_undefined_statistics_are_not_significant() -> None:
+    # Of three defined permutations, two are at least 2 in absolute value. Without any defined one,
+    # or an observed one, there is no test.
+    null = np.array([[2.0, NAN, 1.0], [-3.0, NAN, 2.0], [1.0, NAN, 3.0], [NAN, NAN, 4.0]])
+    observed = np.array([2.0, 1.0, NAN])
+    np.testing.assert_array_equal(share_at_least(null, observed, True), [2 / 3, NAN, NAN])
+    np.testing.assert_array_equal(share_at_least(null, observed, False), [3 / 4, NAN, NAN])
+    assert np.isnan(tail_p(null, observed, False)).tolist() == [False, True, True]
+
+
+def test_metrics_without_a_common_sentence_of_a_system_are_not_compared() -> None:
+    table = np.random.default_rng(1).normal(size=(6, 40))
+    one, two = table.copy(), table.copy()
+    one[0, ::2] = two[0, 1::2] = NAN
+    for statistic in ("pearson", "spearman", "kendall", "pairwise_accuracy"):
+        options = {"statistic": statistic, "permutations": 50}
+        values, p = perm_both(np.arange(6.0), [one, two], **options)
+        assert not np.isnan(values).any()
+        assert np.isnan(p).all()
 
 
 def test_perm_both_equals_an_enumeration() -> None:
