@@ -113,7 +113,8 @@ def _leading(parts: Sequence[Table]) -> Table:
         shown = part.seen_by("brief")
         for column in shown.columns:
             values = [column.cell(row) for row in shown.rows]
-            if column.statistic.better and any(isinstance(v, float) and v == v for v in values):
+            agreement = column.statistic.better or column.interval
+            if agreement and any(isinstance(v, float) and v == v for v in values):
                 return part
     return parts[0]
 

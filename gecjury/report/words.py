@@ -13,6 +13,7 @@ from gecjury.core.wording import listed, number, percent, shortened, shortly
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
 from gecjury.metaeval.disagreement import Consensus
+from gecjury.metaeval.edits.corrections import ANY
 from gecjury.metaeval.result import SYSTEM_STATISTICS, Comparison
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.escaping import clean
@@ -185,8 +186,8 @@ class ComparisonWords:
         for level, view in self.rankings:
             if text := self._leader(level, view):
                 sentences.append(f"{self._place(level, view)}: {text}")
-        if statement := self.of_edits:
-            sentences.append(f"{statement.topic}: {statement.text}")
+        others = filter(None, (self.of_labels, self.of_edits))
+        sentences += [f"{statement.topic}: {statement.text}" for statement in others]
         return [*sentences, *self.families, *self._recommendations()]
 
     @cached_property
@@ -363,17 +364,28 @@ class ComparisonWords:
     @cached_property
     def of_edits(self) -> Statement | None:
         """Which metric distinguishes valid from invalid edits best; None without edits."""
-        by_auc = Ranked(self.values("edit", "edit", "auc"))
+        text = self._separates("edit", "edit", "valid from invalid edits")
+        return Statement("Edit level", text, folded=True) if text else None
+
+    @cached_property
+    def of_labels(self) -> Statement | None:
+        """Which metric distinguishes good from bad corrections best; None without labels."""
+        text = self._separates("label", ANY, "good from bad corrections")
+        return Statement("Whole corrections", text) if text else None
+
+    def _separates(self, level: str, human: str, what: str) -> str:
+        """Return which metric has the highest AUC; empty if none has one."""
+        by_auc = Ranked(self.values(level, human, "auc"))
         if not by_auc.values:
-            return None
+            return ""
         best = by_auc.leaders
         separates = "separates" if len(best) == 1 else "separate"
-        text = f"{listed(best)} {separates} valid from invalid edits best: AUC "
+        text = f"{listed(best)} {separates} {what} best: AUC "
         text += f"{number(by_auc.values[best[0]])} (chance 0.5"
-        for figure in self.at("edit", "edit", "auc").values():
+        for figure in self.at(level, human, "auc").values():
             if figure.family == "humans" and not math.isnan(figure.value):
                 text += f", one annotator by another {number(figure.value)}"
-        return Statement("Edit level", f"{text}).", folded=True)
+        return f"{text})."
 
     def summary(self, view: View, consensus: Consensus | None) -> list[Statement]:
         """Return the statements on one view that a reader should see first.

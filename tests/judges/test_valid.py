@@ -189,3 +189,8 @@ def test_unusable_verdicts_are_refused(tmp_path: Path) -> None:
         load("valid:by=gleu")
     with pytest.raises(OptionError, match="errant has no option 'valid'"):
         load(f"errant:valid={path}")
+
+
+def test_verdicts_must_be_named() -> None:
+    with pytest.raises(OptionError, match="no verdicts are named: give -m valid:judge=FILE"):
+        load("valid").score(["a"], ["b"], ["b"])

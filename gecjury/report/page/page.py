@@ -148,7 +148,8 @@ def _summary(answer: ComparisonWords) -> Markup:
     place = "edit" if "edit" in views else next(iter(views), "")
     for view in views:
         items = answer.summary(view, _consensus(answer.comparison, view))
-        items += [answer.of_edits] if answer.of_edits and view == place else []
+        rest = (answer.of_labels, answer.of_edits) if view == place else ()
+        items += [statement for statement in rest if statement]
         if items:
             cards.append(card(VIEWS[view].capitalize(), items))
     if careful := _careful(answer):

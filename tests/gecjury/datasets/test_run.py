@@ -306,6 +306,24 @@ def test_without_an_address_ray_starts_its_own_cluster(
     assert addresses == [expected]
 
 
+def test_without_any_worker_process_the_driver_does_the_work(
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("gecjury.datasets.engines.SpawnedProcess", refused)
+    for name in "ab":
+        made.write(tmp_path / "in" / f"{name}.parquet", made.rows(3))
+    tables = [
+        score_dataset(
+            tmp_path / "in", tmp_path / f"out{n}", metrics=["changes"], runtime=Runtime(workers=n)
+        )
+        for n in (1, 2)
+    ]
+    assert tables[0].rows() == tables[1].rows()
+
+
 def test_columns_of_other_types_are_reported(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.parquet", [{"source": 1, "hypothesis": "b"}])
     with pytest.raises(InputError, match="the column source is of int64; expected text"):

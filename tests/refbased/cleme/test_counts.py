@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury import load
 from gecjury.core.errors import InputError
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased.cleme.counts import (
@@ -288,3 +289,9 @@ def test_readme_amu_dependent(data_dir: Path) -> None:
         p, r, f = prf(np.array([tp, needed, needless, fn, tn]))
         rounded = (round(float(p), 4), round(float(r), 4), round(float(f), 4))
         assert rounded == (0.2645, 0.2097, 0.2514)
+
+
+@pytest.mark.parametrize("name", ["cleme", "cleme2"])
+def test_empty_texts_alone_have_no_chunks(name: str) -> None:
+    table = load(name).score([""], [""], [""])
+    assert np.isfinite(table.sentences).all()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gecjury import compare
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.edit_labels import load_aqua, load_pevdata
 from gecjury.metaeval.edits.cases import annotator_pairs, edit_cases, unused_verdicts
@@ -152,3 +153,12 @@ def test_the_released_pairs(data_dir: Path) -> None:
     assert sum(case.valid for case in cases) == 1264
     assert len(made.corpus) == 2224
     assert len(made.verdicts()[2]) == 4
+
+
+def test_a_comparison_begins_with_the_labels_of_corrections(tmp_path: Path) -> None:
+    made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: TEXT})))
+    text = str(compare(made, ["changes"], resample="none"))
+    assert text.startswith(
+        "Whole corrections: changes separates good from bad corrections best: AUC"
+    )
+    assert "any, AUC" in text
