@@ -71,7 +71,7 @@ class ScoredRow:
 
     Attributes:
         system: its name.
-        print: fingerprint of its texts; only in score files.
+        print: fingerprint of its texts.
         metric: metric of the scores; only in printed results.
         signature: signature as one line; only in printed results.
         score: the corpus score; None if there is none, or if `sentences` is None.

@@ -177,7 +177,8 @@ class Score(Study):
         if one.tests is not None and one.lead.directed:
             row |= {"p_best": one.p_best(name)}
         if self.sentences:
-            row |= {"sentences": table.sentences[place].tolist()}
+            # The fingerprint shows which texts the scores belong to, if they are read again.
+            row |= {"sentences": table.sentences[place].tolist(), "print": table.prints[name]}
         if valid := table.statistics.details.get("valid", {}).get(name):
             row |= {"valid": valid}
         # JSON has the requested figures in the records, people see them in further tables.

@@ -109,6 +109,12 @@ def test_the_output_of_score_is_read(shell: Shell, tmp_path: Path) -> None:
     status, _, err = shell(*words[:3], "-m", f"scores:file={path}")
     assert status == 2
     assert "contains scores of gleu, green: choose one with metric=NAME" in err
+    text = Path("mine.txt").read_text("utf-8")
+    shell.write("new/mine.txt", "Other words .\n" * text.count("\n"))
+    given = f"scores:file={path},metric=green"
+    status, _, err = shell("score", "source.txt", "new/mine.txt", "-m", given)
+    assert status == 2
+    assert "contains scores of other texts of mine" in err
     path = shell.write("none.json", json.dumps({"rows": [{"system": "mine", "score": 1}]}))
     status, _, err = shell(*words[:3], "-m", f"scores:file={path}")
     assert status == 2
