@@ -202,7 +202,7 @@ class IMeasure(Scorer, CountsInParts, HasParts, Sums):
         return self.join_parts([self.count_part(corpus, runtime)], corpus)
 
     def join_parts(self, parts: Iterable[Statistics], corpus: Corpus) -> Statistics:
-        """Return the statistics of the corpus, with a note on lines that are left out.
+        """Return the statistics of the corpus, with notes on empty references and lines left out.
 
         Args:
             parts: results of `count_part`.
@@ -210,13 +210,15 @@ class IMeasure(Scorer, CountsInParts, HasParts, Sums):
         """
         statistics = super().join_parts(parts, corpus)
         left_out = (statistics.values[..., 0] == _LEFT_OUT).any(axis=0)
-        if not (lines := (1 + np.flatnonzero(left_out)).tolist()):
-            return statistics
-        note = (
-            f"{self.name}: too long to be aligned and left out: {named_lines(lines)}; split such "
-            "lines into sentences"
-        )
-        return replace(statistics, notes=(note,))
+        notes = []
+        if any(not line.strip() for version in corpus.references for line in version.lines):
+            notes.append(f"{self.name}: an empty reference counts as unchanged")
+        if lines := (1 + np.flatnonzero(left_out)).tolist():
+            notes.append(
+                f"{self.name}: too long to be aligned and left out: {named_lines(lines)}; split "
+                "such lines into sentences"
+            )
+        return replace(statistics, notes=tuple(notes))
 
     def count_part(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return the statistics without a note."""

@@ -313,3 +313,12 @@ def test_a_line_too_long_for_its_tables_is_left_out_and_named(
     assert "left out: line 1; split such lines" in table.statistics.notes[0]
     draws = np.array([[0, 1], [1, 1]])
     assert scorer.corpus_scores(table.statistics, draws).score.tolist() == [[1.0], [1.0]]
+
+
+def test_an_empty_reference_counts_as_unchanged_and_is_noted() -> None:
+    corpus = Corpus(
+        ("x y",), {"same": Version(("x y",)), "none": Version(("",))}, (Version(("",)),)
+    )
+    table = IMeasure().score_corpus(corpus)
+    assert table.sentences.tolist() == [[1.0], [-1.0]]
+    assert "i-measure: an empty reference counts as unchanged" in table.statistics.notes
