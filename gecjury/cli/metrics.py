@@ -133,8 +133,10 @@ def _option_tables(row: Mapping[str, Any], form: str) -> list[Table]:
     if not shown:
         return [Table([Column("name")], [row], title, ["it has no options"])]
     shown.sort(key=lambda option: option["shared"] != "")
-    first = shown[0]
-    example = f"{row['name']}:{first['option']}={first['default'] or '...'}"
+    # An example without a required option would fail.
+    required = (f"{one['option']}=..." for one in shown if f"({one['option']}=…)" in row["needs"])
+    usual = f"{shown[0]['option']}={shown[0]['default'] or '...'}"
+    example = f"{row['name']}:{next(required, usual)}"
     notes = [f"use: -m {example}; separate several options by commas"]
     register(Statistic("option.meaning", "value: meaning"))
     last = [Column("meaning", value="{expected}: {meaning}".format_map, place="option")]

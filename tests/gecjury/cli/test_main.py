@@ -305,6 +305,8 @@ def test_metrics(shell: Shell) -> None:
     }
     assert all(row["summary"] for row in rows.values())
     assert len(json.loads(shell("metrics", "gleu", "--format", "json")[1])) == 1
+    # The example of a metric with a required option has it.
+    assert "use: -m valid:judge=...;" in shell("metrics", "valid")[1]
     # As users type them.
     assert "thinking=false" in rows["llm-s"]["options"]
     out = shell.ended("metrics", "llm-s", "--format", "tsv")[0]
