@@ -63,7 +63,8 @@ def kept_rows(
     }
     todo = [key for key in place_of if key not in rows]
     if todo:
-        fresh = compute([place_of[key] for key in todo])
+        # Only contiguous rows can be viewed as 32-bit floats.
+        fresh = np.ascontiguousarray(compute([place_of[key] for key in todo]))
         rows |= dict(zip(todo, fresh, strict=True))
         if cache is not None:
             # NaN is not stored, so that a damaged model is reported every time.

@@ -11,6 +11,7 @@ references, and the model's completion is the correction.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from threading import Lock
 from typing import Any, TypeAlias
 
@@ -90,9 +91,10 @@ def _corpus(scorer: Scorer, runtime: Runtime) -> InspectObject:
             if not scored:
                 return float("nan")
             kept = [score.metadata for score in scored]
-            references: list[Sequence[str]] = []
+            references: list[Sequence[str | None]] = []
             if "references" in scorer.needs:
-                references = list(zip(*(row["references"] for row in kept), strict=True))
+                # Where a sample has fewer references than others, the rest are None.
+                references = list(zip_longest(*(row["references"] for row in kept)))
             corpus = corpus_of_texts(
                 [row["source"] for row in kept],
                 {"corrections": [score.answer for score in scored]},

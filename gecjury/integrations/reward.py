@@ -13,7 +13,7 @@ Example:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
@@ -82,8 +82,10 @@ def reward(
             if isinstance(gold, str):
                 listed = listed_texts(gold)
                 given = [gold] if listed is None else listed
-            elif gold is not None:
+            elif isinstance(gold, Iterable):
                 given = list(gold)
+            elif gold is not None:
+                raise InputError(f"{gold!r:.40} is not a reference, nor a list of references")
             versions = [_line(one) for one in given] if "references" in scorer.needs else []
             if text is not None:
                 group = groups.setdefault(len(versions), [])
@@ -144,7 +146,8 @@ def _content(text: object) -> str | None:
     if isinstance(text, list) and text and isinstance(text[-1], Mapping):
         text = text[-1].get("content")
         if isinstance(text, list):
-            text = " ".join(part.get("text") or "" for part in text)
+            parts = (part.get("text") if isinstance(part, Mapping) else part for part in text)
+            text = " ".join(_line(part) for part in parts if part is not None)
     return None if text is None else _line(text)
 
 

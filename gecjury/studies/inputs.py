@@ -491,6 +491,8 @@ def read_sentence(given: OneSentence, language: Language, *, every: bool) -> Cor
                 f"{text}: no such file; check the path (since {shown_path(files[0])} is a file, a "
                 "word without blanks is not taken as a sentence)"
             )
+    if given.line is not None and (every or not files):
+        raise InputError("--line is for files, and does nothing with --worst: leave it out")
     number = 1 if given.line is None else given.line
     if every:
         return read_corpus(given.source, [given.hypothesis], references, lang=language)
@@ -502,7 +504,8 @@ def read_sentence(given: OneSentence, language: Language, *, every: bool) -> Cor
         if text not in files:
             return [Version((text,))]
         versions = read(text)
-        if not 1 <= number <= (lines := len(versions[0].lines)):
+        lines = len(versions[0].lines)
+        if not 1 <= number <= lines:
             raise InputError(
                 f"{shown_path(text)} has {lines} lines; --line {number} is not among them"
             )

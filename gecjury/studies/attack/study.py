@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.core.errors import OptionError, nearest
 from gecjury.core.settings import option
+from gecjury.core.wording import WARNING
 from gecjury.report.result import Column, Result, Table
 from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs
@@ -87,7 +88,7 @@ class Attack(MadeUp["list[Damaged]"]):
         ]
         # Damage may move lines on purpose, so remarks on damaged outputs would mislead.
         made_up = {what.name for one in scored for _, some in one.parts for what in some}
-        damaged_outputs = tuple(f"system {name}:" for name in made_up)
+        damaged_outputs = tuple(f"{WARNING}system {name}:" for name in made_up)
         notes = tuple(note for note in notes_of(scored) if not note.startswith(damaged_outputs))
         size = f"{len(corpus)} sentences, {len(systems)} systems"
         title = f"Damaged and undamaged, {size}{work.named}"

@@ -58,3 +58,10 @@ def test_keys_distinguish_inputs_and_models() -> None:
         input_key("a", [1], [2, 0, 0]),
     }
     assert len(keys) == 5
+
+
+def test_rows_that_are_columns_of_an_array_are_kept_exactly(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).normal(size=(3, 2))
+    for _ in range(2):
+        rows = kept_rows([b"a", b"b"], 3, None, lambda _: numbers.T, Runtime(cache=tmp_path))
+        assert (rows == numbers.T).all()

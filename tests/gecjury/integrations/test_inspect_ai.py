@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ TEXTS = ["This sentence contains errors .", "He goes home .", "All is well ."]
 REFERENCES = [
     ["These sentences contain errors .", "This sentence contains an error ."],
     ["He goes home .", "He went home ."],
-    ["All is well .", "All is well ."],
+    ["All is well ."],
 ]
 
 
@@ -52,7 +53,7 @@ def test_an_evaluation(metric: str, tmp_path: Path) -> None:
     pytest.importorskip("inspect_ai")
     log = evaluated(tmp_path, gec_scorer(metric))
     assert (log.status, log.error) == ("success", None)
-    references = list(zip(*REFERENCES, strict=True))
+    references = list(zip_longest(*REFERENCES))
     table = load(metric).score(SOURCES, {"x": TEXTS}, references)
     [result] = log.results.scores
     assert result.metrics["corpus"].value == pytest.approx(table.totals[0])
@@ -67,6 +68,6 @@ def test_an_evaluation(metric: str, tmp_path: Path) -> None:
 def test_without_metadata_the_input_is_the_source(tmp_path: Path) -> None:
     pytest.importorskip("inspect_ai")
     log = evaluated(tmp_path, gec_scorer("green"), metadata=False)
-    references = list(zip(*REFERENCES, strict=True))
+    references = list(zip_longest(*REFERENCES))
     expected = load("green").score(SOURCES, {"x": TEXTS}, references).totals[0]
     assert log.results.scores[0].metrics["corpus"].value == pytest.approx(expected)

@@ -73,6 +73,8 @@ def test_metrics_that_cannot_score_rows_are_refused(metric: str) -> None:
         ({"completions": GOOD}, "a column `source`"),
         ({"sources": SOURCE, "hypotheses": GOOD[:1], "references": GOOD}, "2 sources, 1 texts"),
         ({"sources": SOURCE, "hypotheses": [1, 2], "references": GOOD}, "1 is not a text"),
+        ({"sources": SOURCE, "hypotheses": [[{"content": [3]}]] * 2}, "3 is not a text"),
+        ({"sources": SOURCE, "hypotheses": GOOD, "references": [5, 6]}, "5 is not a reference"),
         ({"sources": SOURCE, "hypotheses": GOOD}, "needs references"),
     ],
 )

@@ -141,8 +141,10 @@ def test_a_line_of_files_by_any_metric(shell: Shell) -> None:
     notes = json.loads(shell.ended(*words)[0])["notes"]
     assert notes == ["s: line 1 of 2 is explained; --line N names another, --worst N those that "
                      "cost most"]  # fmt: skip
-    status, _, err = shell(*words, "--line", "3")
-    assert (status, err) == (2, "gecjury: h has 2 lines; --line 3 is not among them\n")
+    for line in ("3", "0"):
+        status, _, err = shell(*words, "--line", line)
+        assert (status, err) == (2, f"gecjury: h has 2 lines; --line {line} is not among them\n")
+    assert "does nothing with --worst" in shell(*words, "--line", "1", "--worst", "1")[2]
 
 
 def test_every_annotator_of_an_m2_file_is_a_reference(files: Shell) -> None:

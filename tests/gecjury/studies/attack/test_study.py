@@ -237,7 +237,10 @@ def test_a_missing_score_is_counted(
 
 
 def test_moved_lines_of_damaged_outputs_are_not_reported() -> None:
-    result = gecjury.attack("sample", "green", Attack(attacks=("similar",)))
+    sources = ("He go home .", "I likes cats & dogs .", "She are here .", "This is fine .")
+    texts = ("He goes home .", "I like cats & dogs .", "She is here .", "This is fine .")
+    corpus = gecjury.corpus_of_texts(sources, {"mine": texts}, [texts])
+    result = gecjury.attack(corpus, "green", Attack(attacks=("similar", "another")))
     assert result.notes == ()
 
 
