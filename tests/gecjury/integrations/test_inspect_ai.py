@@ -58,7 +58,7 @@ def test_an_evaluation(metric: str, tmp_path: Path) -> None:
     [result] = log.results.scores
     assert result.metrics["corpus"].value == pytest.approx(table.totals[0])
     assert result.metrics["mean"].value == pytest.approx(float(table.sentences.mean()))
-    scores = [sample.scores["gecjury/gec_scorer"] for sample in log.samples]
+    scores = [score for sample in log.samples for score in sample.scores.values()]
     assert [score.value for score in scores] == pytest.approx(table.sentences[0].tolist())
     assert [score.answer for score in scores] == TEXTS
     assert scores[0].metadata == {"source": SOURCES[0], "references": REFERENCES[0]}
