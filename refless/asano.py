@@ -77,13 +77,14 @@ class Asano(WeighedAspects):
                 raise OptionError(
                     "asano: no model is named. Train one, e.g. with `gecjury train some gug -o "
                     "my-model --recipe small`, and score with -m asano:model=my-model; or leave "
-                    "grammaticality out with alpha=0"
+                    "grammaticality out with alpha=0,beta=0.84,gamma=0.16"
                 )
             bundle = open_bundle(self.model, device=runtime.device, dtype=self.dtype)
             if "grammaticality" not in bundle.aspects:
                 raise OptionError(
                     f"asano: {self.model} rates {', '.join(bundle.aspects)}; expected a model of "
-                    "grammaticality (`gecjury train some gug`), or leave it out with alpha=0"
+                    "grammaticality (`gecjury train some gug`), or leave it out with "
+                    "alpha=0,beta=0.84,gamma=0.16"
                 )
             notes = bundle.origin.notes(corpus)
             # A regression that also reads the source rates pairs, not single sentences.

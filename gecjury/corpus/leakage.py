@@ -12,9 +12,9 @@ from gecjury.corpus.corpus import Corpus
 
 _QUOTES = str.maketrans(
     {
-        "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "″": '"',
-        "‘": "'", "’": "'", "‚": "'", "´": "'", "`": "'", "′": "'",
-        "–": "-", "—": "-", "−": "-",
+        "“": '"', "”": '"', "„": '"', "‟": '"', "«": '"', "»": '"', "″": '"',
+        "‘": "'", "’": "'", "‚": "'", "‛": "'", "´": "'", "`": "'", "′": "'",
+        "‐": "-", "‑": "-", "–": "-", "—": "-", "−": "-",
     }
 )  # fmt: skip
 
@@ -42,7 +42,8 @@ def normalise(text: str) -> str:
     Case, all white space, and the shape of quotation marks and dashes are dropped, so that
     "`` Don't " + '"' of a tokenised corpus equals its untokenised form.
     """
-    text = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold()
+    # First the signs, since NFKC turns an acute accent into a space and another sign.
+    text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
     # Two single marks are one double mark, as Penn Treebank tokens write it.
     text = re.sub(r"\s+", "", text).replace("''", '"')
     # An accent that was separated by a space joins its letter once the space is gone.

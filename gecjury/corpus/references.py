@@ -134,8 +134,8 @@ def empty_note(version: Version, sources: Sequence[str]) -> str:
         return ""
     return (
         f"{len(empty)} of {len(sources)} lines {'is' if len(empty) == 1 else 'are'} empty "
-        f"({named_lines(empty)}), which counts as a deleted sentence; {NO_REFERENCE} says that "
-        "there is no reference"
+        f"({named_lines(empty)}), which says that the sentence was deleted; {NO_REFERENCE} says "
+        "that there is no reference"
     )
 
 

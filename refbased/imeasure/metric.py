@@ -177,12 +177,12 @@ _LEFT_OUT = -1
 class IMeasure(Scorer, CountsInParts, HasParts, Sums):
     """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
 
-    Range −1 (everything made worse) to 1 (everything corrected), 0 for the source itself, higher
-    is better. The source's weighted accuracy comes from a separate alignment with the reference.
-    References are not mixed; each sentence uses the one that is best for it by WAcc,
-    then I and accuracy of correction, then of detection. An empty reference is replaced by the
-    source, as in the official program. An output without words has no true positives, so it scores
-    −1, or 0 where the source has nothing right.
+    Range −1 (everything made worse) to 1 (everything corrected), higher is better; the source
+    itself has 0, or 1 where the reference leaves it unchanged. The source's weighted accuracy comes
+    from a separate alignment with the reference. References are not mixed; each sentence uses the
+    one that is best for it by WAcc, then I and accuracy of correction, then of detection. An empty
+    reference is replaced by the source, as in the official program. An output without words has no
+    true positives, so it scores −1, or 0 where the source has nothing right.
 
     Attributes:
         weight: how many times a true or false positive counts; 2 in the paper.
@@ -211,7 +211,8 @@ class IMeasure(Scorer, CountsInParts, HasParts, Sums):
         statistics = super().join_parts(parts, corpus)
         left_out = (statistics.values[..., 0] == _LEFT_OUT).any(axis=0)
         notes = []
-        if any(not line.strip() for version in corpus.references for line in version.lines):
+        pairs = (p for v in corpus.references for p in zip(corpus.sources, v.lines, strict=True))
+        if any(source.strip() and not line.strip() for source, line in pairs):
             notes.append(f"{self.name}: an empty reference counts as unchanged")
         if lines := (1 + np.flatnonzero(left_out)).tolist():
             notes.append(

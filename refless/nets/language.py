@@ -83,6 +83,8 @@ def _read(model: str, texts: Sequence[str], runtime: Runtime, dtype: DType) -> F
     a word, read directly after the start of the text, over the number of all pieces; and how many
     pieces and distinct words it has. The first two are NaN for an empty sentence.
     """
+    if not texts:
+        return np.empty((0, 4))
     device = pick_device(runtime.device)
     checkpoint = resolve(model, packaged=False)
     tokenizer, network = _open(checkpoint, device, dtype)

@@ -96,7 +96,8 @@ def join_annotators(
     """Join M2 files of the same sentences; annotators of later files get higher numbers.
 
     In a single file, a sentence without any line was left unchanged by the annotator. In joined
-    files the annotator would be absent there, so the sentence gets a noop.
+    files the annotator would be absent there, so the sentence gets a noop. Next to a block in
+    which some annotators did not see the sentence, each annotator of another file gets one.
 
     Args:
         files: blocks of each file, the same number in each.
@@ -105,18 +106,23 @@ def join_annotators(
     if len(files) == 1:
         return tuple(files[0])
     joined: list[list[M2Annotation]] = [[] for _ in files[0]]
+    ragged = [any(block.ragged for block in blocks) for blocks in zip(*files, strict=True)]
     base = 0
     for blocks in files:
         annotators = {annotator for block in blocks for annotator in block.annotators}
         unsaid = () if silent else m2_annotations((), min(annotators, default=0))
         for row, block in enumerate(blocks):
+            lines = block.annotations or unsaid
+            if ragged[row] and not block.ragged:
+                unheard = annotators.difference(line.annotator for line in lines)
+                noops = (noop for number in unheard for noop in m2_annotations((), number))
+                lines = sorted((*lines, *noops), key=lambda line: line.annotator)
             joined[row] += [
-                replace(annotation, annotator=annotation.annotator + base)
-                for annotation in block.annotations or unsaid
+                replace(annotation, annotator=annotation.annotator + base) for annotation in lines
             ]
         # Numbers within a file keep their gaps, so that each file's annotators keep their order.
         base += max(annotators, default=-1 if silent else 0) + 1
     return tuple(
-        M2Sentence(block.source, tuple(annotations))
-        for block, annotations in zip(files[0], joined, strict=True)
+        M2Sentence(block.source, tuple(annotations), some)
+        for block, annotations, some in zip(files[0], joined, ragged, strict=True)
     )

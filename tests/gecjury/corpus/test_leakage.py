@@ -26,6 +26,8 @@ def test_tokenisation_quotes_and_case_do_not_hide_a_sentence(other: str) -> None
 
 def test_other_words_are_other_sentences() -> None:
     assert normalise("He said .") != normalise("She said .")
+    assert normalise("don´t") == normalise("don‛t") == "don't"
+    assert normalise("well‑known") == normalise("well‐known") == "well-known"
     assert normalise("re sign") == normalise("resign")  # spacing alone makes no difference
 
 

@@ -169,3 +169,8 @@ def test_meaning_in_other_languages_uses_letters_and_no_english_stems() -> None:
     # Read as English, each line below is one word.
     assert meaning("私は本を読む", "私は本を読んだ", "en") == 0.0
     assert meaning("私は本を読む", "私は本を読んだ", "ja") > 0.5
+
+
+def test_unchanged_outputs_alone_score_0(model: str) -> None:
+    texts = ["He go .", ""]
+    assert load("scribendi", model=model).score(texts, texts).sentences.tolist() == [[0, 0]]

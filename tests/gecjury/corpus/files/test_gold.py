@@ -11,6 +11,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.files.gold import has_type_of, join_annotators, named_types, other_types
 from gecjury.corpus.files.reading import read_versions
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
+from gecjury.corpus.references import gold_versions
 
 
 @pytest.mark.parametrize("kind", ["R:VERB:TENSE", "M:DET", "U:PUNCT", "R:WO", "R:NOUN:POSS", "UNK"])
@@ -56,3 +57,21 @@ def test_annotators_of_several_files_are_numbered_consecutively() -> None:
     assert joined[1].annotations[-1].is_noop
     assert [block.edits(4) for block in joined] == [(Edit(0, 1, "x", "T"),), (), ()]
     assert join_annotators([first]) == tuple(first)
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_an_annotator_who_did_not_see_a_sentence_stays_one(silent: bool) -> None:
+    def line(annotator: int) -> M2Annotation:
+        return M2Annotation(0, 1, "T", "x", annotator=annotator)
+
+    # Annotator 1 of the first file did not see sentence 2. Annotator 1 of the second, annotator 3
+    # of both, left it unchanged.
+    first = [M2Sentence("a", (line(0), line(1)), True), M2Sentence("b", (line(0),), True)]
+    second = [M2Sentence("a", (line(0), line(1))), M2Sentence("b", (line(0),))]
+    joined = join_annotators([first, second], silent=silent)
+    assert [block.ragged for block in joined] == [True, True]
+    assert [block.annotators for block in joined] == [(0, 1, 2, 3), (0, 2, 3)]
+    assert joined[1].annotations[-1].is_noop
+    assert [v.lines for v in gold_versions(joined)] == [
+        ("x", "x"), ("x", "x"), ("x", "x"), ("x", "b"),
+    ]  # fmt: skip
