@@ -32,7 +32,7 @@ _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 def corpus_of_texts(
     sources: Sequence[str],
     hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
-    references: Sequence[Sequence[str]] = (),
+    references: Sequence[Sequence[str | None]] = (),
     gold: Sequence[M2Sentence] | None = None,
     *,
     lang: str | Language = "en",

@@ -112,7 +112,7 @@ def join_annotators(
         annotators = {annotator for block in blocks for annotator in block.annotators}
         unsaid = () if silent else m2_annotations((), min(annotators, default=0))
         for row, block in enumerate(blocks):
-            lines = block.annotations or unsaid
+            lines: Sequence[M2Annotation] = block.annotations or unsaid
             if ragged[row] and not block.ragged:
                 unheard = annotators.difference(line.annotator for line in lines)
                 noops = (noop for number in unheard for noop in m2_annotations((), number))
