@@ -183,7 +183,7 @@ SCRIPTS: Mapping[str, Script] = {
     "training": Script(
         "training",
         "a training step on MPNet's sizes with itself, giving its memory back to the system",
-        "4 minutes",
+        "7 minutes",
     ),
     "trueskill": Script(
         "trueskill", "TrueSkill with the `trueskill` package alone, made-up scores", "seconds"

@@ -124,6 +124,8 @@ def _explained(scorer: Scorer) -> list[dict[str, Any]]:
 def _option_tables(row: Mapping[str, Any], form: str) -> list[Table]:
     """Return a metric's own options and those that it shares; for people, meanings have values."""
     from gecjury.report.result import Column, Table
+    from gecjury.scoring.registry import scorer_class
+    from gecjury.scoring.scorer import required_options
     from gecjury.stats.catalogue import Statistic, register
 
     if "explained" not in row:
@@ -134,10 +136,9 @@ def _option_tables(row: Mapping[str, Any], form: str) -> list[Table]:
         return [Table([Column("name")], [row], title, ["it has no options"])]
     shown.sort(key=lambda option: option["shared"] != "")
     # An example without a required option would fail.
-    required = (f"{one['option']}=..." for one in shown if f"({one['option']}=…)" in row["needs"])
+    required = ",".join(f"{option}=..." for option in required_options(scorer_class(row["name"])))
     usual = f"{shown[0]['option']}={shown[0]['default'] or '...'}"
-    example = f"{row['name']}:{next(required, usual)}"
-    notes = [f"use: -m {example}; separate several options by commas"]
+    notes = [f"use: -m {row['name']}:{required or usual}; separate several options by commas"]
     register(Statistic("option.meaning", "value: meaning"))
     last = [Column("meaning", value="{expected}: {meaning}".format_map, place="option")]
     if form == "tsv":

@@ -292,6 +292,7 @@ def test_readme_amu_dependent(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["cleme", "cleme2"])
-def test_empty_texts_alone_have_no_chunks(name: str) -> None:
-    table = load(name).score([""], [""], [""])
-    assert np.isfinite(table.sentences).all()
+def test_an_empty_text_scores_like_any_unchanged_one(name: str) -> None:
+    empty, unchanged = (load(name).score([text], [text], [text]) for text in ("", "a b"))
+    assert empty.sentences.tolist() == unchanged.sentences.tolist()
+    assert list(empty.totals) == list(unchanged.totals)
