@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -37,7 +37,7 @@ def version_of(package: str) -> str | None:
 
 
 @cache
-def import_alone(*names: str) -> Sequence[ModuleType]:
+def import_alone(*names: str, **hidden: object) -> Sequence[ModuleType]:
     """Import modules without running their packages, whose import may take far longer.
 
     Modules are imported normally if they need their packages after all, and if other threads run,
@@ -45,6 +45,7 @@ def import_alone(*names: str) -> Sequence[ModuleType]:
 
     Args:
         names: dotted names, in the order in which the modules are imported.
+        hidden: values that hide builtins in the last module, unless it is imported normally.
 
     Returns:
         The modules. Those written in Python are private copies that no other import sees.
@@ -56,11 +57,11 @@ def import_alone(*names: str) -> Sequence[ModuleType]:
     others = (t for t in threading.enumerate() if t is not threading.current_thread())
     if all(isinstance(thread, threading.Timer) for thread in others):
         with suppress(ImportError):
-            return _imported_alone(names)
+            return _imported_alone(names, hidden)
     return [import_module(name) for name in names]
 
 
-def _imported_alone(names: Sequence[str]) -> list[ModuleType]:
+def _imported_alone(names: Sequence[str], hidden: Mapping[str, object]) -> list[ModuleType]:
     before = set(sys.modules)
     stand_ins = []
     try:
@@ -79,7 +80,16 @@ def _imported_alone(names: Sequence[str]) -> list[ModuleType]:
                     raise ModuleNotFoundError(f"No module named {last!r}", name=last)
                 sys.modules[package.__name__] = package
                 stand_ins.append(package)
-        return [import_module(name) for name in names]
+        if not hidden:
+            return [import_module(name) for name in names]
+        modules = [import_module(name) for name in names[:-1]]
+        spec = find_spec(names[-1])
+        if spec is None or spec.loader is None:
+            raise ModuleNotFoundError(f"No module named {names[-1]!r}", name=names[-1])
+        changed = module_from_spec(spec)
+        vars(changed).update(hidden)
+        spec.loader.exec_module(changed)
+        return [*modules, changed]
     finally:
         roots = tuple(f"{package.__name__}." for package in stand_ins)
         for name in sys.modules.keys() - before:

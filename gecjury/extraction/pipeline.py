@@ -6,6 +6,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import TextIO
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import import_alone
@@ -77,8 +81,10 @@ class Classifier(Typer):
         """
         super().__init__()
         # The package itself would import spaCy.
-        _, classifier = import_alone("spacy.symbols", "errant.en.classifier")
-
+        _, classifier = import_alone("spacy.symbols", "errant.en.classifier", open=_opened)
+        if not classifier.spell:
+            words = _WordList(classifier.base_dir / "resources" / _WORD_LIST)
+            vars(classifier)["spell"] = words
         self._classify: Callable[[_TypedEdit], _TypedEdit] = classify or classifier.classify
         self._verbal: frozenset[str] = frozenset(
             tag for tag, pos in classifier.pos_map.items() if pos == "VERB"
@@ -116,6 +122,34 @@ class Classifier(Typer):
                 "correction, which ERRANT's rules do not know; use a tagger with Penn Treebank "
                 "tags, such as the embedded one"
             ) from None
+
+
+_WORD_LIST = "en_GB-large.txt"
+# Words looked for in the file, each in half a millisecond, before it is read into a set.
+_SEARCHED = 100
+
+
+def _opened(path: Path) -> TextIO:
+    """Open a file of errant; its list of words, which takes longest to read, seems empty."""
+    return StringIO() if path.name == _WORD_LIST else path.open(encoding="utf-8")
+
+
+class _WordList:
+    """ERRANT's list of words, which is only read into a set if many words are looked up."""
+
+    def __init__(self, path: Path) -> None:
+        self._lines = f"\n{path.read_text(encoding='utf-8').strip()}\n"
+        self._lookups = 0
+
+    def __contains__(self, word: str) -> bool:
+        self._lookups += 1
+        if self._lookups > _SEARCHED:
+            return word in self._words
+        return f"\n{word}\n" in self._lines
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(self._lines.strip().split("\n"))
 
 
 class _ParsedSide:
