@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.core.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
@@ -24,14 +24,15 @@ from gecjury.judges.posing import Sheet, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
-from gecjury.scoring.abilities import EditCase, Sums
+from gecjury.scoring.abilities import EditCase
+from gecjury.scoring.scorer import SummedScorer
 from gecjury.scoring.scores import Plan, Scores, Statistics
 from gecjury.stats.counts import ratio
 
 
 @dataclass(frozen=True)
 class EditVerdict(
-    Weighs, TakesCriterion, ShowsExamples[EditCase], Judge[list[float], EditCase], Sums
+    Weighs, TakesCriterion, ShowsExamples[EditCase], Judge[list[float], EditCase], SummedScorer
 ):
     """Share of a correction's edits that a model considers valid, 0 to 1, higher is better.
 
@@ -111,25 +112,16 @@ class EditVerdict(
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the shares of valid edits, systems × sentences."""
-        valid, edits = np.moveaxis(statistics.values, 2, 0)
-        return Scores(ratio(valid, edits, nan))
+        return self.total_scores(statistics.values)
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Return the shares of valid edits among those of all sentences with verdicts."""
-        systems, count, _ = statistics.values.shape
-        flat = np.nan_to_num(statistics.values).swapaxes(0, 1).reshape(count, -1)
-        sums = (draw_weights(draws, count) @ flat).reshape(-1, systems, 2)
-        scores = ratio(sums[..., 0], sums[..., 1], nan)
-        return Scores(scores[0] if draws is None else scores)
-
-    def totals(self, statistics: Statistics) -> FloatArray:
-        """Return the numbers of valid and of all edits, systems × 2."""
-        sums: FloatArray = np.nan_to_num(statistics.values).sum(axis=1)
-        return sums
+    def summands(self, statistics: Statistics) -> FloatArray:
+        """Return the numbers of valid and of all edits, systems × sentences × 2."""
+        verdicts: FloatArray = np.nan_to_num(statistics.values)
+        return verdicts
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the shares of valid edits."""
-        return Scores(ratio(totals[:, 0], totals[:, 1], nan))
+        return Scores(ratio(totals[..., 0], totals[..., 1], nan))
 
     def edit_scores(
         self, cases: Sequence[EditCase], runtime: Runtime

@@ -17,20 +17,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-__all__ = [
-    "CRITERIA",
-    "Prompt",
-    "criterion",
-    "has",
-    "own_criterion",
-    "packaged",
-    "parse",
-    "placeholders_of",
-    "prompt_text",
-    "read",
-    "with_parts",
-]
-
 _FOLDER = Path(__file__).resolve().parent
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 # A placeholder that fills its line, with the line break before it; or any other placeholder.

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights, weighted_sums
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
@@ -165,11 +165,7 @@ class GLEU(Scorer, CountsInParts):
             values: systems × sentences × (2 + 2n).
             weights: B × sentences, how often each occurs in each resampled corpus.
         """
-        systems, count, width = values.shape
-        if weights is None:
-            return self._corpus(values.sum(axis=1, dtype=np.int64))
-        flat = values.swapaxes(0, 1).reshape(count, -1).astype(np.float64)
-        return self._corpus((weights @ flat).reshape(-1, systems, width))
+        return self._corpus(weighted_sums(values, weights))
 
     def adds_up(self, references: int) -> bool:
         """Return True for one reference; several are drawn for the whole corpus."""
@@ -177,7 +173,7 @@ class GLEU(Scorer, CountsInParts):
 
     def totals(self, statistics: Statistics) -> FloatArray:
         """Return summed statistics, systems × (2 + 2n)."""
-        return np.asarray(statistics.values.sum(axis=1, dtype=np.int64)[:, 0], dtype=np.float64)
+        return weighted_sums(statistics.values[:, :, 0])
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the scores of the summed statistics."""

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.core.arrays import FloatArray, IntArray, NumberArray, blocks, draw_weights
+from gecjury.core.arrays import IntArray, NumberArray, blocks
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.refbased.references import wordless
-from gecjury.scoring.abilities import CountsInParts, HasParts, Sums
-from gecjury.scoring.scorer import Scorer, setting
+from gecjury.scoring.abilities import CountsInParts, HasParts
+from gecjury.scoring.scorer import SummedScorer, setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_beta, ratio
 
@@ -24,7 +24,7 @@ _CELLS = 100_000  # counts compared at once, so that temporary arrays stay small
 
 
 @dataclass(frozen=True)
-class GREEN(Scorer, CountsInParts, HasParts, Sums):
+class GREEN(SummedScorer, CountsInParts, HasParts):
     """N-gram F-score over insertions, deletions and kept n-grams (Koyama et al. 2024).
 
     Range 0 to 1, higher is better. Precision and recall are geometric means over the orders 1 to
@@ -84,27 +84,9 @@ class GREEN(Scorer, CountsInParts, HasParts, Sums):
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the best reference's score of each sentence, systems × sentences."""
-        return self._scores(self._chosen(statistics))
+        return self.total_scores(self.summands(statistics))
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Return scores of the summed statistics of each sentence's best reference."""
-        chosen = self._chosen(statistics)
-        if draws is None:
-            return self._scores(chosen.sum(axis=1, dtype=np.int64))
-        systems, count, width = chosen.shape
-        flat = chosen.swapaxes(0, 1).reshape(count, -1).astype(np.float64)
-        sums = draw_weights(draws, count) @ flat
-        return self._scores(sums.reshape(len(draws), systems, width))
-
-    def totals(self, statistics: Statistics) -> FloatArray:
-        """Return the statistics summed over sentences; systems × (1 + 3n)."""
-        return np.asarray(self._chosen(statistics).sum(axis=1, dtype=np.int64), dtype=np.float64)
-
-    def total_scores(self, totals: FloatArray) -> Scores:
-        """Return the scores of the summed statistics."""
-        return self._scores(totals)
-
-    def _chosen(self, statistics: Statistics) -> IntArray:
+    def summands(self, statistics: Statistics) -> IntArray:
         """Return the counts of each sentence's best reference, systems × sentences × (1 + 3n)."""
         values: IntArray = statistics.values
         if values.shape[2] == 1:
@@ -116,7 +98,7 @@ class GREEN(Scorer, CountsInParts, HasParts, Sums):
             chosen[:, rows] = np.take_along_axis(part, best, axis=2)[:, :, 0]
         return chosen
 
-    def _scores(self, values: NumberArray) -> Scores:
+    def total_scores(self, values: NumberArray) -> Scores:
         """Return the scores of statistics (last axis)."""
         tp, fp, fn = values[..., 1::3], values[..., 2::3], values[..., 3::3]
         proposed, wanted = tp + fp, tp + fn
@@ -136,7 +118,7 @@ class GREEN(Scorer, CountsInParts, HasParts, Sums):
     def _best(self, values: IntArray) -> IntArray:
         """Return the index of each sentence's best reference, systems × sentences."""
         # Equal fractions multiplied in another order may differ in the last bit: still a tie.
-        scores = self._scores(values).score.round(_TIE_DIGITS)
+        scores = self.total_scores(values).score.round(_TIE_DIGITS)
         best: IntArray = scores.argmax(axis=2)
         level = scores == scores.max(axis=2, keepdims=True)
         # Tied references with equal counts are interchangeable: only the others are compared.
@@ -147,7 +129,7 @@ class GREEN(Scorer, CountsInParts, HasParts, Sums):
         # Orders are compared from the longest down, so that a reference for which only long
         # n-grams are missed beats one for which short ones are missed as well.
         for width in range(values.shape[3] - 3, 1, -3):
-            shorter = self._scores(counts[:, :, :width]).score.round(_TIE_DIGITS)
+            shorter = self.total_scores(counts[:, :, :width]).score.round(_TIE_DIGITS)
             shorter[~candidates] = -1.0
             candidates &= shorter == shorter.max(axis=1, keepdims=True)
         best[tied] = candidates.argmax(axis=1)

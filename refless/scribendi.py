@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.core.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
@@ -15,12 +15,12 @@ from gecjury.models.precision import DType
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
 from gecjury.refless.some import LanguageModelScorer, distinct_pairs
-from gecjury.scoring.abilities import Sums
+from gecjury.scoring.scorer import SummedScorer
 from gecjury.scoring.scores import Scores, Statistics
 
 
 @dataclass(frozen=True)
-class Scribendi(LanguageModelScorer, Sums):
+class Scribendi(LanguageModelScorer, SummedScorer):
     """1, 0 or −1 a sentence, summed over the corpus (Islam and Magnani 2021).
 
     0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
@@ -72,18 +72,10 @@ class Scribendi(LanguageModelScorer, Sums):
         """The statistics themselves."""
         return Scores(statistics.values)
 
-    def totals(self, statistics: Statistics) -> FloatArray:
-        """Sums over the corpus, systems × 1."""
-        sums: FloatArray = statistics.values.sum(axis=1)[:, None]
-        return sums
+    def summands(self, statistics: Statistics) -> FloatArray:
+        """The statistics, systems × sentences × 1."""
+        return statistics.values[:, :, None]
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """The sums themselves."""
-        return Scores(totals[:, 0])
-
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Sums over the corpus."""
-        values = statistics.values
-        if draws is None:
-            return Scores(values.sum(axis=1))
-        return Scores(draw_weights(draws, values.shape[1]) @ values.T)
+        return Scores(totals[..., 0])

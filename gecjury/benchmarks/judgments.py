@@ -74,8 +74,6 @@ class JudgmentPairs:
         sentence: line of the source in the full output files.
         first: index of the system that comes earlier in `systems`.
         second: index of the system that comes later in `systems`.
-        first_rank: the annotator's rank of the first, 1 is best.
-        second_rank: the annotator's rank of the second.
         preference: +1 where the first is better, -1 where the second is, 0 for a tie.
         annotator: index into `annotators`.
         item: index into the items that the pairs come from.
@@ -87,8 +85,6 @@ class JudgmentPairs:
     sentence: IntArray
     first: IntArray
     second: IntArray
-    first_rank: IntArray
-    second_rank: IntArray
     preference: IntArray
     annotator: IntArray
     item: IntArray
@@ -396,14 +392,12 @@ class JudgedEntries:
         same = self.text[first] == self.text[second]
         if not self.shared:
             first, second, same = first[~same], second[~same], same[~same]
-        item, first_rank, second_rank = self.item[first], self.rank[first], self.rank[second]
+        item = self.item[first]
         return JudgmentPairs(
             sentence=self.sentence[item],
             first=self.system[first],
             second=self.system[second],
-            first_rank=first_rank,
-            second_rank=second_rank,
-            preference=np.sign(second_rank - first_rank),
+            preference=np.sign(self.rank[second] - self.rank[first]),
             annotator=self.annotator[item],
             item=item,
             shared=same,

@@ -120,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is not None and error.errno in _REFUSED:
             # From checks of a name before it is read; errors while reading say more.
             name = f"{os.fsdecode(error.filename)!r:.60}"
-            print(f"gecjury: {name}: cannot be used ({error.strerror})", file=sys.stderr)
+            tell(f"gecjury: {name}: cannot be used ({error.strerror})")
             return 2
         place = "the output"
         if error.filename is not None and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -86,21 +86,18 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.report.tables import print_table
 
     folder = runtime_from(args).cache_folder("judgments")
-    columns = ["file", "replies"]
     if args.action == "list":
         rows = list_stores(folder)
-        columns = ["store", "model", "prompt", "replies", "bytes"]
     elif args.action == "show":
         rows = [{"file": args.html, "shown": _show(args, folder)}]
-        columns = list(rows[0])
     elif args.action == "export":
         count = export_stores(folder, Path(args.file), args.stores)
         rows = [{"file": args.file, "replies": count}]
     else:
         added, present = import_stores(Path(args.file), folder)
         rows = [{"file": args.file, "added": added, "known": present}]
-        columns = list(rows[0])
-    print_table(columns, rows, args.format)
+    stores = ["store", "model", "prompt", "replies", "bytes"]
+    print_table(stores if args.action == "list" else list(rows[0]), rows, args.format)
     return 0
 
 

@@ -45,7 +45,18 @@ def declare(parser: CommandParser) -> None:
     if study.metrics is None or inputs.described:
         parser.set_defaults(metrics=())
     elif not inputs.metric:
-        _add_metrics(parser, study.metrics)
+        # A study without a meaning of its own requires the option.
+        meaning = "`name` or `name:option=value,...`; repeat for more (see `gecjury metrics`)"
+        parser.add_argument(
+            "-m",
+            "--metric",
+            dest="metrics",
+            metavar="METRIC",
+            action="append",
+            required=not study.metrics,
+            default=[],
+            help=study.metrics or meaning,
+        )
     if not inputs.described:
         add_options(parser, study)
     if where := study.keeps:
@@ -73,11 +84,9 @@ def run(args: argparse.Namespace) -> int:
     if study.keeps and study.keeps.metavar == "DIR" and given.output is not None:
         _check_folder(given.output, study)
     study, given = study.asked(given)
-    metrics = given.metrics
-    if not metrics and (usual := study.usual_metrics())[0]:
-        metrics = usual[0]
-        if usual[1]:
-            tell(usual[1])
+    metrics, said = (given.metrics, "") if given.metrics else study.usual_metrics()
+    if said:
+        tell(said)
     runtime = runtime_from(args, log=study.logs)
     # Data is read by a function, so that a wrong metric is reported before any file is opened.
     work = Work.of(
@@ -99,10 +108,9 @@ def run(args: argparse.Namespace) -> int:
             return shown(study.with_settings(rehearsal).worded(typed), args.format)
         _print_plans(study.plans(work), args.format)
         return 0
-    named = given.page
-    page = named or (study.page if isinstance(study.page, str) else "")
-    if named:
-        _check_page(named)
+    page = given.page or (study.page if isinstance(study.page, str) else "")
+    if given.page:
+        _check_page(given.page)
     if not args.quiet and (warning := study.warning(work)):
         runtime.tell(warning)
     # The checks are done; the following steps cost time and money.
@@ -118,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         # The page comes last, where users look; without it there are still the tables.
         if page:
-            _write_page(page, study.html(result), required=bool(named))
+            _write_page(page, study.html(result), required=bool(given.page))
 
 
 def _arguments(args: argparse.Namespace, kind: type[Study]) -> Arguments:
@@ -191,25 +199,6 @@ def shown(result: Result, form: str, verbose: bool = False, more: str = "") -> i
     for line in result.said:
         tell(line)
     return result.status
-
-
-def _add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
-    """Declare -m.
-
-    Args:
-        meaning: help text of an optional -m; empty if the command requires it.
-    """
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        required=not meaning,
-        default=[],
-        help=meaning
-        or "`name` or `name:option=value,...`; repeat for more (see `gecjury metrics`)",
-    )
 
 
 def _check_page(path: str) -> None:

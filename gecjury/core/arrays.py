@@ -58,6 +58,21 @@ def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
     return flat.reshape(len(draws), count).astype(np.float64)
 
 
+def weighted_sums(values: NumberArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return sums over sentences, systems × K; B × systems × K with weights.
+
+    Args:
+        values: systems × sentences × K.
+        weights: B × sentences, how often each occurs in each resampled corpus.
+    """
+    systems, count, width = values.shape
+    if weights is None:
+        return np.asarray(values.sum(axis=1, dtype=np.float64))
+    flat = values.swapaxes(0, 1).reshape(count, -1).astype(np.float64)
+    sums: FloatArray = (weights @ flat).reshape(-1, systems, width)
+    return sums
+
+
 def settled(scores: FloatArray) -> FloatArray:
     """Return scores in which values that differ only by rounding are made equal.
 

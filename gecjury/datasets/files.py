@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import re
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -97,7 +98,7 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
     for file in paths:
         if not file.startswith("hf:") and not file.lower().endswith(_ENDINGS):
             raise InputError(f"{file}: unknown ending of a dataset; expected {', '.join(_ENDINGS)}")
-    if twice := next((file for at, file in enumerate(paths) if file in paths[:at]), None):
+    if twice := next((file for file, times in Counter(paths).items() if times > 1), None):
         raise InputError(f"{twice}: is named twice; every row would be scored twice")
     return paths
 

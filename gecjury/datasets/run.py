@@ -229,17 +229,15 @@ def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
 
 def _typed(scorer: Scorer) -> str:
     """Return a metric as given on the command line, with every option that is not the default."""
-    from gecjury.scoring.options import metric_options
+    from gecjury.scoring.options import metric_options, typed_metric
 
-    options = []
+    options = {}
     for name, option in metric_options(type(scorer)).items():
         value = getattr(scorer, option.path)
         if option.required or value != option.default:
-            plain = str(value).lower() if isinstance(value, bool) else str(value)
-            plain = "none" if value is None else plain.replace(",", "\\,")
-            options.append(f"{name}={plain}")
-    name = name_elsewhere(scorer)
-    return f"{name}:{','.join(options)}" if options else name
+            written = str(value).lower() if isinstance(value, bool) else str(value)
+            options[name] = "none" if value is None else written
+    return typed_metric(name_elsewhere(scorer), options)
 
 
 def _check_runtime(runtime: Runtime, engine: Engine | str) -> None:
@@ -250,12 +248,14 @@ def _check_runtime(runtime: Runtime, engine: Engine | str) -> None:
 
 
 def _check_apart(target: Path, inputs: Sequence[str], paths: Sequence[str]) -> None:
-    around = next((name for name in inputs if Path(name).absolute() in target.parents), "")
+    place = target.resolve()
+    around = next((name for name in inputs if Path(name).resolve() in place.parents), "")
     if around:
         raise OptionError(
             f"-o {target}: is inside {around}, which is read; results need a folder outside it"
         )
-    inside = next((p for p in paths if not p.startswith("hf:") and target in Path(p).parents), "")
+    files = (path for path in paths if not path.startswith("hf:"))
+    inside = next((file for file in files if place in Path(file).resolve().parents), "")
     if inside:
         raise OptionError(
             f"-o {target}: contains {inside}, which is read; results need a separate folder"

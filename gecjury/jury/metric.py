@@ -76,22 +76,6 @@ class Member:
         name, options = split_name(self.metric)
         return f"{name}{'@' * bool(self.references)}{self.references}{':' * bool(options)}{options}"
 
-    def scorer(self, base_url: str | None = None) -> Scorer:
-        """Return the metric itself.
-
-        Args:
-            base_url: the server for a judge, instead of the one that the member names.
-
-        Raises:
-            OptionError: an unknown metric or option.
-            MissingExtraError: a package is not installed.
-        """
-        # First loaded without a server: only a loaded metric says whether it asks one.
-        scorer = load(self.metric)
-        if base_url and "base_url" in metric_options(type(scorer)):
-            scorer = load(scorer, base_url=base_url)
-        return scorer
-
     def corpus(self, corpus: Corpus) -> Corpus:
         """Return the corpus with the references that this member reads.
 
@@ -370,8 +354,13 @@ def _scale(member: Member, scorer: Scorer) -> tuple[float, float] | None:
 
 @lru_cache(maxsize=256)
 def _loaded(member: Member, base_url: str | None) -> Scorer:
+    """Return a member's metric; a judge asks the given server, if any, instead of its own."""
     with _naming(member):
-        return member.scorer(base_url)
+        # First loaded without a server: only a loaded metric says whether it asks one.
+        scorer = load(member.metric)
+        if base_url and "base_url" in metric_options(type(scorer)):
+            scorer = load(scorer, base_url=base_url)
+        return scorer
 
 
 def _is_list(equal: str) -> bool:

@@ -9,8 +9,8 @@ every metric, is compared with the judgment of the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,21 @@ COUNTS = ("annotators", "judgments")
 LEVELS = ("system", "sentence")
 
 
+@dataclass
+class _ViewFigures:
+    """The figures of one view, with one value for each metric, then people.
+
+    Attributes:
+        figures: figures and their draws, rows × draws.
+        counts: numbers of annotators and judgments.
+        clusters: clusters by level.
+    """
+
+    figures: dict[str, tuple[FloatArray, FloatArray | None]] = field(default_factory=dict)
+    counts: dict[str, Sequence[int]] = field(default_factory=dict)
+    clusters: dict[str, Sequence[int | None]] = field(default_factory=dict)
+
+
 def among_people(measured: Draws) -> tuple[AgreementRow, ...]:
     """Return a row for each metric, then chance, then people, by view.
 
@@ -57,51 +72,38 @@ def among_people(measured: Draws) -> tuple[AgreementRow, ...]:
     for view in study.views:
         if not study.benchmark.rankings.get(view):
             continue
-        figures: dict[str, tuple[FloatArray, FloatArray | None]] = {}
-        counts: dict[str, Sequence[int]] = {}
-        clusters: dict[str, Sequence[int | None]] = {}
+        of_view = _ViewFigures()
         if level in ("system", "all"):
-            _over_systems(measured, view, figures, counts, clusters)
+            _over_systems(measured, view, of_view)
         if level in ("sentence", "all"):
-            _over_pairs(measured, view, figures, counts, clusters)
-        if figures:
-            rows += _rows(measured, view, figures, counts, clusters)
+            _over_pairs(measured, view, of_view)
+        if of_view.figures:
+            rows += _rows(measured, view, of_view)
     return tuple(rows)
 
 
-def _rows(
-    measured: Draws,
-    view: View,
-    figures: Mapping[str, tuple[FloatArray, FloatArray | None]],
-    counts: Mapping[str, Sequence[int]],
-    clusters: Mapping[str, Sequence[int | None]],
-) -> Iterator[AgreementRow]:
+def _rows(measured: Draws, view: View, of_view: _ViewFigures) -> Iterator[AgreementRow]:
     """Yield the rows of one view from figures, (rows,), with their draws, rows × draws."""
     confidence = measured.study.settings.resampling.confidence
     signatures = [entry.table.signature for entry in measured.entries]
     names = [(about.label, about.family) for about in signatures] + [(PEOPLE, "humans")]
     undefined = dict.fromkeys((*MEASURES, "accuracy", "relative"), math.nan)
+    undefined |= dict.fromkeys(COUNTS, 0)
     for row, (label, family) in enumerate(names):
-        values = {name: float(observed[row]) for name, (observed, _) in figures.items()}
+        values = {name: float(observed[row]) for name, (observed, _) in of_view.figures.items()}
         bounds = {
             name: figure_interval(drawn[row], confidence, values[name])[0]
-            for name, (_, drawn) in figures.items()
+            for name, (_, drawn) in of_view.figures.items()
             if drawn is not None
         }
-        sizes = {name: counts[name][row] if name in counts else 0 for name in COUNTS}
-        ranks = {level: clusters[level][row] if level in clusters else None for level in LEVELS}
-        values = undefined | values | sizes
-        made = AgreementRow("annotators", label, family, view, values, clusters=ranks)
+        values |= {name: column[row] for name, column in of_view.counts.items()}
+        ranks = {level: column[row] for level, column in of_view.clusters.items()}
+        ranks = dict.fromkeys(LEVELS) | ranks
+        made = AgreementRow("annotators", label, family, view, undefined | values, clusters=ranks)
         yield replace(made, intervals=bounds)
 
 
-def _over_systems(
-    measured: Draws,
-    view: View,
-    figures: dict[str, tuple[FloatArray, FloatArray | None]],
-    counts: dict[str, Sequence[int]],
-    clusters: dict[str, Sequence[int | None]],
-) -> None:
+def _over_systems(measured: Draws, view: View, of_view: _ViewFigures) -> None:
     """Add figures of the system level: means over annotators of correlations with the others."""
     study = measured.study
     settings, over = study.settings, study.settings.resampling.over
@@ -145,21 +147,15 @@ def _over_systems(
     for name in parts[0][0]:
         draws_of_all = [drawn[name] for _, drawn in parts if drawn is not None]
         mean = np.mean([observed[name] for observed, _ in parts], axis=0)
-        figures[name] = mean, np.mean(draws_of_all, axis=0) if draws_of_all else None
-    counts["annotators"] = [len(parts)] * (len(measured.entries) + 1)
+        of_view.figures[name] = mean, np.mean(draws_of_all, axis=0) if draws_of_all else None
+    of_view.counts["annotators"] = [len(parts)] * (len(measured.entries) + 1)
     if tests:
         # Twice the mean of p-values is a valid p-value under any dependence (Vovk and Wang 2020).
         p = np.minimum(2 * np.mean(tests, axis=0), 1)
-        clusters["system"] = _clusters(measured, figures[statistic][0], p)
+        of_view.clusters["system"] = _clusters(measured, of_view.figures[statistic][0], p)
 
 
-def _over_pairs(
-    measured: Draws,
-    view: View,
-    figures: dict[str, tuple[FloatArray, FloatArray | None]],
-    counts: dict[str, Sequence[int]],
-    clusters: dict[str, Sequence[int | None]],
-) -> None:
+def _over_pairs(measured: Draws, view: View, of_view: _ViewFigures) -> None:
     """Add figures of the pairs that two annotators judged, for metrics and people."""
     study, over = measured.study, measured.study.settings.resampling.over
     first, second, sentence, outcomes = _twice_judged(measured, view)
@@ -175,13 +171,13 @@ def _over_pairs(
         at = sentence, first, second, draws.counts, draws.multiplicity
         drawn = np.stack([ratio(drawn_sums(r, *at), drawn_sums(u, *at), np.nan) for r, u in sums])
         relative = ratio(drawn, np.broadcast_to(drawn[people], drawn.shape), np.nan)
-    figures["accuracy"] = accuracy, drawn
-    figures["relative"] = ratio(accuracy, accuracy[people], np.nan), relative
-    counts["judgments"] = [int(count) for count in used]
+    of_view.figures["accuracy"] = accuracy, drawn
+    of_view.figures["relative"] = ratio(accuracy, accuracy[people], np.nan), relative
+    of_view.counts["judgments"] = [int(count) for count in used]
     if over != "none":
         tested = [outcomes[row] for row in (*_metrics(measured), people)]
         _, p = measured.paired_test([(sentence, tested)], len(tested))
-        clusters["sentence"] = _clusters(measured, accuracy, p)
+        of_view.clusters["sentence"] = _clusters(measured, accuracy, p)
 
 
 def _twice_judged(

@@ -195,8 +195,9 @@ def pick_device(wanted: str) -> str:
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     if wanted == "auto":
         return "cuda" if cuda else "mps" if mps else "cpu"
-    kind, _, number = wanted.partition(":")
-    if kind not in ("cpu", "cuda", "mps") or (number and not (kind == "cuda" and number.isdigit())):
+    kind, colon, number = wanted.partition(":")
+    numbered = kind == "cuda" and number.isascii() and number.isdecimal()
+    if kind not in ("cpu", "cuda", "mps") or (colon and not numbered):
         raise OptionError(f"device {wanted!r}: expected auto, cpu, cuda, cuda:N or mps")
     present = {"cpu": True, "cuda": cuda, "mps": mps}[kind]
     if present and number:

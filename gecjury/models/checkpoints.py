@@ -207,7 +207,8 @@ def _check_growth(file: Path) -> None:
         found: frozenset[str] | None = None
         if kind == "Replace":
             text = pattern.get("String") if isinstance(pattern, dict) else None
-            found = frozenset(text) if isinstance(text, str) else None
+            text = text if isinstance(text, str) else None
+            found = None if text is None else frozenset(text)
             # A regular expression may match between two characters and replace none.
             into, factor = (
                 frozenset(content),

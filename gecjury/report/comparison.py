@@ -729,11 +729,7 @@ def _label_table(comparison: Comparison, figures: Sequence[Figure]) -> Table:
     """Return a table of AUC of good against bad corrections, one column per class of bad ones."""
     # A record is of one class; people compare classes, so they become the columns. All classes
     # share the good corrections, so no class lacks more scores than all together.
-    by_class = [
-        replace(figure, human="", statistic=figure.human)
-        for figure in figures
-        if figure.statistic == "auc"
-    ]
+    by_class = [replace(f, human="", statistic=f.human) for f in figures if f.statistic == "auc"]
     by_class += [
         replace(figure, human="")
         for figure in figures

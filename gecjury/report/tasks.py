@@ -101,7 +101,7 @@ def tasks_verdict(compared: TaskComparison) -> list[str]:
 
 
 def _paired_tests(compared: TaskComparison) -> PairedTests:
-    names = _labels(compared) if compared.tests else []
+    names = [average.metric for average in compared.averages] if compared.tests else []
     place = {name: row for row, name in enumerate(names)}
     adjusted = np.full((len(names), len(names)), np.nan)
     for test in compared.tests:
@@ -145,10 +145,6 @@ def best_first(compared: TaskComparison) -> list[int]:
 
 def _names(compared: TaskComparison) -> list[str]:
     return [task.name for task in compared.tasks]
-
-
-def _labels(compared: TaskComparison) -> list[str]:
-    return [average.metric for average in compared.averages]
 
 
 def _shared_tasks(compared: TaskComparison) -> list[ComparedTask]:

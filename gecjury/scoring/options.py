@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -65,6 +65,11 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
             raise OptionError(f"{text!r:.200}: option {key:.60} is given twice")
         options[key] = value
     return name, options
+
+
+def typed_metric(name: str, options: Mapping[str, str]) -> str:
+    """Return a metric as a user types it; the reverse of `parse`."""
+    return _with_settings(name, [f"{k}={v}".replace(",", "\\,") for k, v in options.items()])
 
 
 def split_options(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray, NumberArray, draw_weights, weighted_sums
 from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import OptionField, option
@@ -34,7 +34,7 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.remarks import remarks_on
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.corpus.tokens import language_signature
-from gecjury.scoring.abilities import CountsInParts, counted_in_parts, scored_in_parts
+from gecjury.scoring.abilities import CountsInParts, Sums, counted_in_parts, scored_in_parts
 from gecjury.scoring.options import metric_options
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import (
@@ -401,6 +401,25 @@ def _own_statistics(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> Statist
             f"{(len(corpus.systems), len(corpus))}"
         )
     return statistics
+
+
+@dataclass(frozen=True)
+class SummedScorer(Scorer, Sums):
+    """Base of metrics whose corpus score is that of sums over sentences."""
+
+    @abstractmethod
+    def summands(self, statistics: Statistics) -> NumberArray:
+        """Return what is summed, systems × sentences × K."""
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Return the scores of the sums over sentences."""
+        values = self.summands(statistics)
+        weights = None if draws is None else draw_weights(draws, values.shape[1])
+        return self.total_scores(weighted_sums(values, weights))
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Return the sums over sentences, systems × K."""
+        return weighted_sums(self.summands(statistics))
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,6 @@ Draws
     (`bootstrap.make_resampled`, `sentence_draws`). Sources of judged edits are drawn as counts
     (`bootstrap.group_counts`: the same distribution from another stream of random numbers, without
     indices in memory). Where several benchmarks share sources, draws stay within the parts that are
-    shared (`bootstrap.draws_within`). Sizes other than that of the data are drawn for one purpose
+    shared (`bootstrap.sentence_draws`). Sizes other than that of the data are drawn for one purpose
     only: to measure how standard errors fall (`sizes.Quantity.errors`).
 """

@@ -111,24 +111,6 @@ def group_counts(groups: int, resamples: int, seed: Seed) -> FloatArray:
     return rng.multinomial(groups, np.full(groups, 1 / groups), resamples).astype(np.float64)
 
 
-def draws_within(parts: IntArray, resamples: int, rng: np.random.Generator) -> IntArray:
-    """Return resampled corpora with as many sentences of every part as the corpus has.
-
-    Args:
-        parts: the part of each sentence, from 0.
-        resamples: B.
-        rng: source of the draws.
-
-    Returns:
-        B × sentences indices in the order of the corpus.
-    """
-    drawn = []
-    for part in range(parts.max() + 1):
-        rows = np.flatnonzero(parts == part)
-        drawn.append(rows[rng.integers(len(rows), size=(resamples, len(rows)))])
-    return np.sort(np.concatenate(drawn, axis=1), axis=1)
-
-
 def interval(
     values: FloatArray, confidence: float = 0.95, observed: float | None = None
 ) -> tuple[Interval, int]:

@@ -553,7 +553,7 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
 
     They apply to metrics that options name in brackets as well.
     """
-    from gecjury.scoring.options import metric_options, nested, parse
+    from gecjury.scoring.options import metric_options, nested, parse, typed_metric
     from gecjury.scoring.registry import METRICS, scorer_class
 
     completed = []
@@ -567,8 +567,7 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
             (done,) = with_servers([inner], base_url, allow_judges)
             options[key] = f"{named}[{done[len(named) + 1 :]}]"
         if inside:
-            escaped = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
-            text = f"{name}:{','.join(escaped)}"
+            text = typed_metric(name, options)
         if plain == "jury" and allow_judges and "allow_judges" not in options:
             more.append("allow_judges=true")
         # Only metrics that query a server have an option for its address.

@@ -122,7 +122,7 @@ class Work:
             inputs = [name if isinstance(name, str) else name.name for name in names]
         # Data are read last: a benchmark may take seconds, and a wrong metric should fail at once.
         texts = data() if callable(data) else study.read(data, runtime)
-        return cls(texts, tuple(scorers), runtime, folder, tuple(inputs), typed)
+        return cls(texts, tuple(scorers), runtime, folder or None, tuple(inputs), typed)
 
     @property
     def name(self) -> str:

@@ -9,14 +9,14 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from gecjury.core.addresses import masked
 from gecjury.core.errors import GecjuryError
 from gecjury.core.runtime import __version__
 from gecjury.core.wording import number, visible
-from gecjury.report.page.environment import finalize
+from gecjury.report.page.environment import templates_of
 from gecjury.web.guards import PageGuard, RequestRefused
 
 if TYPE_CHECKING:
@@ -26,16 +26,9 @@ if TYPE_CHECKING:
 
 @cache
 def _environment() -> Environment:
-    """Return the environment of this package's templates; all text is escaped."""
-    made = Environment(
-        loader=PackageLoader("gecjury.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=finalize,
-        auto_reload=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """Return the environment of this package's templates."""
+    made = templates_of("gecjury.web")
+    made.trim_blocks = made.lstrip_blocks = True
     made.globals["number"] = number
     return made
 

@@ -250,7 +250,8 @@ def _example(metrics: Sequence[str]) -> _Pasted:
 def _pasted(form: SentForm) -> _Pasted:
     texts = form.all("output")
     names = form.all("system")
-    if any(len(text) > _MOST_TEXT for text in (*form.all("source"), *texts)):
+    references = [text for text in form.all("reference") if text.strip()]
+    if any(len(text) > _MOST_TEXT for text in (*form.all("source"), *texts, *references)):
         raise RequestRefused(
             f"a text of more than {_MOST_TEXT:,} characters; score files instead", 413
         )
@@ -259,7 +260,6 @@ def _pasted(form: SentForm) -> _Pasted:
         for name, text in zip([*names, *[""] * len(texts)], texts, strict=False)
         if text.strip()
     ]
-    references = [text for text in form.all("reference") if text.strip()]
     source = (form.all("source") or [""])[0]
     return _Pasted(source, outputs, references, list(dict.fromkeys(form.all("metric"))))
 

@@ -468,25 +468,19 @@ def _values(record: Mapping[str, list[Value]], key: str) -> list[Value] | None:
     ] or None
 
 
-def _agreed(values: Sequence[Value], what: str, most: int = 5) -> float | Failure:
-    """Return the score from 1 to `most` on which all values at a key agree."""
-    numbers = [_number(value, most) for value in values]
-    for number in numbers:
-        if isinstance(number, Failure):
-            return Failure(number.kind, f"{what}: {number.detail}")
-        if number != numbers[0]:
-            return Failure("conflict", f"{what} is given twice and differs")
-    return numbers[0]
-
-
 def _all_agreed(named: Mapping[str, Sequence[Value]], most: int = 5) -> Verdict:
-    """Return the score at each key; see `_agreed`."""
+    """Return for each key the score from 1 to `most` on which all its values agree."""
     scores: list[float] = []
     for what, values in named.items():
-        score = _agreed(values, what, most)
-        if isinstance(score, Failure):
-            return score
-        scores.append(score)
+        agreed: list[float] = []
+        for value in values:
+            number = _number(value, most)
+            if isinstance(number, Failure):
+                return Failure(number.kind, f"{what}: {number.detail}")
+            agreed.append(number)
+            if number != agreed[0]:
+                return Failure("conflict", f"{what} is given twice and differs")
+        scores.append(agreed[0])
     return scores
 
 

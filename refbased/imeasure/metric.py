@@ -26,15 +26,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray, IntArray, NumberArray, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, NumberArray
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
 from gecjury.refbased.references import choose_best, wordless
-from gecjury.scoring.abilities import CountsInParts, HasParts, Sums
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.abilities import CountsInParts, HasParts
+from gecjury.scoring.scorer import SummedScorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
 
@@ -174,7 +174,7 @@ _LEFT_OUT = -1
 
 
 @dataclass(frozen=True)
-class IMeasure(Scorer, CountsInParts, HasParts, Sums):
+class IMeasure(SummedScorer, CountsInParts, HasParts):
     """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
 
     Range −1 (everything made worse) to 1 (everything corrected), higher is better; the source
@@ -261,29 +261,19 @@ class IMeasure(Scorer, CountsInParts, HasParts, Sums):
         """Return I of every single sentence; NaN for one that is too long to be aligned."""
         values = statistics.values
         left_out = values[..., 0] == _LEFT_OUT
-        scores = self._scores(np.where(left_out[..., None], 0, values))
+        scores = self.total_scores(np.where(left_out[..., None], 0, values))
         for part in (scores.score, scores.precision, scores.recall):
             if part is not None:
                 part[left_out] = np.nan
         return scores
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Return I of the summed counts."""
-        values = np.maximum(statistics.values, 0)
-        if draws is None:
-            return self._scores(values.sum(axis=1))
-        sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)
-        return self._scores(sums)
+    def summands(self, statistics: Statistics) -> NumberArray:
+        """Return the counts, systems × sentences × `_COUNTS`."""
+        counts: NumberArray = np.maximum(statistics.values, 0)
+        return counts
 
-    def totals(self, statistics: Statistics) -> FloatArray:
-        """Return counts summed over sentences, systems × `_COUNTS`."""
-        return np.asarray(np.maximum(statistics.values, 0).sum(axis=1), dtype=np.float64)
-
-    def total_scores(self, totals: FloatArray) -> Scores:
-        """Return I of the summed counts."""
-        return self._scores(totals)
-
-    def _scores(self, counts: NumberArray) -> Scores:
+    def total_scores(self, counts: NumberArray) -> Scores:
+        """Return I of counts, ... × `_COUNTS`."""
         tp, _, fp, fn = np.moveaxis(counts[..., :4].astype(np.float64), -1, 0)
         return Scores(
             improvement(counts, self.weight), ratio(tp, tp + fp, 1.0), ratio(tp, tp + fn, 1.0)

@@ -56,6 +56,8 @@ Encode = Callable[[Sequence[str]], FloatArray]
 
 
 _BLOCK = 512
+# Draws per correction before it is skipped.
+_TRIES = 30
 """Number of corrections whose edits are weighed together."""
 
 
@@ -262,15 +264,12 @@ def ranked_pairs(
     rng: np.random.Generator,
     count: int,
     encode: Encode,
-    *,
-    tries: int = 30,
 ) -> list[RankedPair]:
     """Return IMPARA's pairs of random subsets of a correction's edits, the larger impact better.
 
     Args:
         count: number of pairs wanted; fewer if the text does not have enough.
         encode: see `edit_impacts`.
-        tries: draws per correction before it is skipped.
     """
     edited = [correction for correction in corrections if correction.edits]
     impacts: dict[int, FloatArray] = {}
@@ -285,7 +284,7 @@ def ranked_pairs(
                 unknown = [r for r in order[place : place + _BLOCK] if r not in impacts]
                 weighed = edit_impacts([edited[r] for r in unknown], encode) if unknown else []
                 impacts.update(zip(unknown, weighed, strict=True))
-            pair = _try(edited[row], impacts[row], rng, tries, seen)
+            pair = _try(edited[row], impacts[row], rng, seen)
             if pair is not None:
                 pairs.append(pair)
                 seen.add((pair.better, pair.worse))
@@ -301,12 +300,11 @@ def _try(
     correction: CorrectedPair,
     impacts: FloatArray,
     rng: np.random.Generator,
-    tries: int,
     seen: set[tuple[str, str]],
 ) -> RankedPair | None:
     """Try to draw a new pair; return None if all tries fail."""
     size = len(correction.edits)
-    for _ in range(tries):
+    for _ in range(_TRIES):
         first, second = rng.integers(0, 2, (2, size)).astype(np.float64)
         gap = float(impacts @ (first - second))
         if gap == 0:

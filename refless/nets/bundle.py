@@ -273,8 +273,7 @@ def bundle_models(location: str) -> tuple[str, ...]:
         OptionError: neither a folder nor a model of the hub.
         InputError: the folder is damaged.
     """
-    if location in PACKAGED:
-        location = str(PACKAGED[location])
+    location = str(PACKAGED.get(location, location))
     folder = folder_of(location, _TRAIN)
     manifest = _manifest(folder) if folder.is_dir() else None
     named = () if manifest is None else _encoders_elsewhere(folder, manifest).values()
@@ -332,8 +331,7 @@ def assemble(
 
 
 def _repository(location: str) -> tuple[Path, str]:
-    if location in PACKAGED:
-        return repository(str(PACKAGED[location]))
+    location = str(PACKAGED.get(location, location))
     folder_of(location, _TRAIN)
     return repository(location)
 

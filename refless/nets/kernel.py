@@ -180,21 +180,18 @@ def _solve(
     """
     from scipy.linalg import solve
 
-    if len(kept) < len(kernel):
-        columns, target = kernel[:, kept], centred
-        weighed = columns
-        if groups is not None and within:
-            weighed = columns + within * deviations(columns, groups)
-            target = centred + within * deviations(centred, groups)
-        left = columns.T @ weighed + penalty * columns[kept]
-        some: FloatArray = solve(left, columns.T @ target)
-        return some
-    if groups is None or within == 0:
-        ridge = kernel + penalty * np.eye(len(kernel))
-        weights: FloatArray = solve(ridge, centred, assume_a="pos", overwrite_a=True)
-        return weights
-    left = kernel + within * deviations(kernel, groups) + penalty * np.eye(len(kernel))
-    weights = solve(left, centred + within * deviations(centred, groups), overwrite_a=True)
+    columns = kernel if len(kept) == len(kernel) else kernel[:, kept]
+    weighed, target = columns, centred
+    if groups is not None and within:
+        weighed = columns + within * deviations(columns, groups)
+        target = centred + within * deviations(centred, groups)
+    weights: FloatArray
+    if columns is kernel:
+        ridge = weighed + penalty * np.eye(len(kernel))
+        symmetric = weighed is kernel
+        weights = solve(ridge, target, assume_a="pos" if symmetric else "gen", overwrite_a=True)
+    else:
+        weights = solve(columns.T @ weighed + penalty * columns[kept], columns.T @ target)
     return weights
 
 

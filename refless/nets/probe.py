@@ -250,8 +250,6 @@ def save_change(tuned: str, folder: Path, *, rank: int, layers: int) -> None:
         rank: number of singular values kept of a matrix's change.
         layers: number of the lowest layers whose changes are kept; those above are not used.
     """
-    from safetensors.numpy import save_file
-
     before, after = (_weights(name) for name in (EMBEDDED, tuned))
     tensors = {}
     for name, values in before.items():
@@ -267,8 +265,7 @@ def save_change(tuned: str, folder: Path, *, rank: int, layers: int) -> None:
         root = np.sqrt(sizes[:rank])
         tensors[f"{name}.left"] = (left[:, :rank] * root).astype(np.float16)
         tensors[f"{name}.right"] = (root[:, None] * right[:rank]).astype(np.float16)
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, folder / CHANGE_FILE, metadata={"base": resolve(EMBEDDED).identity})
+    save_tensors(tensors, folder / CHANGE_FILE, {"base": resolve(EMBEDDED).identity})
 
 
 def _weights(name: str) -> dict[str, FloatArray]:

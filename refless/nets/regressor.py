@@ -225,8 +225,10 @@ def save_model(model: Network, tokenizer: Tokenizer, folder: Path) -> None:
         partial.rmdir()
 
 
-def save_tensors(tensors: Mapping[str, NDArray[np.generic]], path: Path) -> None:
-    """Write arrays as safetensors: all of them or nothing.
+def save_tensors(
+    tensors: Mapping[str, NDArray[np.generic]], path: Path, notes: dict[str, str] | None = None
+) -> None:
+    """Write arrays, with notes in the header, as safetensors: all of them or nothing.
 
     Raises:
         OutputError: the file cannot be written.
@@ -236,7 +238,7 @@ def save_tensors(tensors: Mapping[str, NDArray[np.generic]], path: Path) -> None
     with output_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{path.name}.partial")
-        save_file(dict(tensors), partial)
+        save_file(dict(tensors), partial, metadata=notes)
         partial.replace(path)
 
 

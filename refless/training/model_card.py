@@ -104,7 +104,7 @@ def model_card(
     origin = job.origin.get("data", "")
     # A hub can only link data sets of the hub.
     if origin.startswith("hf:"):
-        head.append(f"datasets: [{_quoted(origin.split(':')[1])}]")
+        head.append(f"datasets: [{json.dumps(origin.split(':')[1])}]")
     shown = {"encoder": base, "detector": shown_name(job.recipe.detector)}
     named = {"recipe": job.recipe_name} if job.recipe_name else {}
     versions = {"python": platform.python_version(), **package_versions(_PACKAGES)}
@@ -123,8 +123,3 @@ def model_card(
     }
     written = [f"## {name}\n\n{text}" for name, text in sections.items() if text]
     return "\n\n".join(["\n".join([*head, "---"]), f"# {title}", about, *written]) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """Return a text quoted for YAML; a JSON string is safe there, whatever its content."""
-    return json.dumps(text, ensure_ascii=True)

@@ -309,7 +309,6 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Train
         save_total_limit=2,
         load_best_model_at_end=True,
         metric_for_best_model="score",
-        greater_is_better=True,
         logging_steps=10,
         # Services are reported to by our own callbacks, and our progress bar replaces theirs.
         report_to=[],

@@ -168,7 +168,13 @@ def load_own(request: LoadRequest) -> Benchmark:
         **({} if rated is None else ratings_of(rated, rows)),
         _verdicts=None
         if own.verdicts is None
-        else partial(read_own_verdicts, own.verdicts, whole, own.table.first_sentence),
+        else partial(
+            read_own_verdicts,
+            own.verdicts,
+            whole,
+            own.table.first_sentence,
+            skip_unknown=own.table.unknown_systems == "skip",
+        ),
     )
 
 

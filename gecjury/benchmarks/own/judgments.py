@@ -408,7 +408,7 @@ def read_own_verdicts(
             tokens that replace them, and whether that is right (1, true, right; 0, false, wrong);
             a column `annotator` may be added. Systems with the same text may each have the row.
         first: number of the first source in `sentence`.
-        skip_unknown: leave out verdicts on systems that the corpus lacks.
+        skip_unknown: leave out and count verdicts on systems that the corpus lacks.
 
     Raises:
         InputError: the columns are wrong, or a cell cannot be used; names the line.
@@ -416,8 +416,10 @@ def read_own_verdicts(
     table = read_table(path, f"a header with the columns {','.join(_VERDICTS)}")
     _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
     verdicts: dict[tuple[object, ...], HumanVerdict] = {}
-    for row in _one_spelling(table.rows)[0]:
+    rows, unknown = _one_spelling(table.rows)[0], Counter[str]()
+    for row in rows:
         if skip_unknown and row["system"] not in corpus.systems:
+            unknown[row["system"]] += 1
             continue
         verdict = _verdict(row, corpus, first)
         # Systems with the same text share one correction, so their rows must agree on it.
@@ -435,7 +437,11 @@ def read_own_verdicts(
         JudgedSource(sentence, *(corpus.contexts[row] if corpus.contexts else ("", "")), row=row)
         for row, sentence in judged
     )
-    return tuple(verdicts.values()), sources, ()
+    left_out(path, len(rows), len(verdicts), unknown, corpus.names)  # refuses a file without others
+    unread = [
+        ("", f"verdicts on {one}, which has no output: left out") for one in unknown.elements()
+    ]
+    return tuple(verdicts.values()), sources, tuple(unread)
 
 
 def _verdict(row: Row, corpus: Corpus, first: int) -> HumanVerdict:

@@ -89,34 +89,24 @@ def credit_edits(
     """
     credit_kind(scorer)
     start = time.perf_counter()
-    values, notes = _credits(scorer, cases, corpus, runtime, folder)
-    return Credited(values, notes, time.perf_counter() - start)
-
-
-def _credits(
-    scorer: Scorer,
-    cases: Sequence[EditCase],
-    corpus: Corpus,
-    runtime: Runtime,
-    folder: str | Path | None,
-) -> tuple[FloatArray, tuple[str, ...]]:
     if isinstance(scorer, EditJudge):
         values, report = scorer.edit_scores(cases, runtime)
-        return values, report.notes
-    if not isinstance(scorer, CreditsEdits):
-        return leave_one_out(scorer, cases, corpus, runtime, folder)
-    scorer.check(corpus)
-    # For a source outside the corpus there are no references that could give credit.
-    in_corpus = [number for number, case in enumerate(cases) if case.row >= 0]
-    credited = scorer.credit([cases[number] for number in in_corpus], corpus, runtime)
-    if np.shape(credited.own) != (len(in_corpus),):
-        raise OptionError(
-            f"{scorer.name} credits {len(in_corpus)} edits in the shape {np.shape(credited.own)}; "
-            "expected one number per edit"
-        )
-    values = np.full(len(cases), np.nan)
-    values[in_corpus] = credited.own
-    return values, credited.notes
+        notes = report.notes
+    elif isinstance(scorer, CreditsEdits):
+        scorer.check(corpus)
+        # For a source outside the corpus there are no references that could give credit.
+        in_corpus = [number for number, case in enumerate(cases) if case.row >= 0]
+        credited = scorer.credit([cases[number] for number in in_corpus], corpus, runtime)
+        if np.shape(credited.own) != (len(in_corpus),):
+            raise OptionError(
+                f"{scorer.name} credits {len(in_corpus)} edits in the shape "
+                f"{np.shape(credited.own)}; expected one number per edit"
+            )
+        values, notes = np.full(len(cases), np.nan), credited.notes
+        values[in_corpus] = credited.own
+    else:
+        values, notes = leave_one_out(scorer, cases, corpus, runtime, folder)
+    return Credited(values, notes, time.perf_counter() - start)
 
 
 def plan_credit(

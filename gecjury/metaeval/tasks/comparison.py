@@ -38,7 +38,7 @@ from gecjury.metaeval.tasks.swaps import (
 from gecjury.metaeval.uncertainty import DrawnLevel
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.stats.bootstrap import Interval, draws_within, interval
+from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.correlation import signs
 from gecjury.stats.figure import Figure
 from gecjury.stats.permutation import cluster_ranks, holm, symmetric, tail_p
@@ -359,8 +359,7 @@ def _shared_draws(
             parts = []
             for places in rows.values():
                 rng = np.random.default_rng([settings.seed, 11, order[keys[name][places[0]]]])
-                one_part = np.zeros(len(places), np.int64)
-                drawn = draws_within(one_part, settings.resampling.resamples, rng)
+                drawn = sentence_draws(len(places), settings.resampling.resamples, rng)
                 parts.append(np.array(places)[drawn])
             draws[name] = np.sort(np.concatenate(parts, axis=1), axis=1)
     return draws

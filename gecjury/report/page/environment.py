@@ -44,17 +44,22 @@ def finalize(value: object) -> object:
     return value
 
 
-@cache
-def environment() -> Environment:
-    """Return the environment of all pages, with the names and marks of families."""
-    made = Environment(
-        loader=PackageLoader("gecjury.report.page"),
+def templates_of(package: str) -> Environment:
+    """Return the environment of a package's templates; all text is escaped."""
+    return Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=finalize,
-        extensions=[_Joined],
         auto_reload=False,
     )
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of all pages, with the names and marks of families."""
+    made = templates_of("gecjury.report.page")
+    made.add_extension(_Joined)
     # JSON for programs keeps the order of the document.
     made.policies["json.dumps_kwargs"] = {
         "ensure_ascii": True,

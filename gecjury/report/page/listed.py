@@ -172,7 +172,6 @@ def result_html(result: Result, details: Details) -> str:
     }
     headings = {**_SECTIONS, "tables": details.tables}
     return render_page(
-        "page",
         kicker=details.kicker,
         title=shortened(result.title),
         heading=shortened(result.title),

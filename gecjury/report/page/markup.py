@@ -42,14 +42,13 @@ def render(template: str, /, **values: object) -> Markup:
     return Markup(environment().get_template(f"{template}.html.jinja").render(values))
 
 
-def render_page(template: str, /, *, title: str, scripted: bool = False, **values: object) -> str:
-    """Return a whole page from a template that extends `base`; it needs no network.
+def render_page(*, title: str, scripted: bool = False, **values: object) -> str:
+    """Return a whole page; it needs no network.
 
     Its policy forbids the network and allows only the style and the script whose hashes it lists,
     so texts of learners and systems cannot be executed.
 
     Args:
-        template: template for `render`.
         title: the title of the page.
         scripted: include the page's script.
         **values: values for `render`.
@@ -62,7 +61,7 @@ def render_page(template: str, /, *, title: str, scripted: bool = False, **value
         "base-uri 'none'; form-action 'none'"
     )
     page = render(
-        template,
+        "page",
         title=title,
         policy=policy,
         program=f"gecjury {__version__}",

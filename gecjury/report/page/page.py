@@ -22,7 +22,14 @@ from gecjury.report.comparison import aggregation, drawn
 from gecjury.report.page.browser import sentence_browser
 from gecjury.report.page.glossary import TERMS, metric_names
 from gecjury.report.page.markup import render, render_page
-from gecjury.report.page.sections import audit_section, level_sections, overviews, pairs, scatters
+from gecjury.report.page.sections import (
+    audit_section,
+    level_sections,
+    overviews,
+    pairs,
+    scatters,
+    view_heading,
+)
 from gecjury.report.page.tables import (
     extents_of,
     family_html,
@@ -79,7 +86,6 @@ def comparison_page(answer: ComparisonWords, document: Mapping[str, object]) -> 
     numbers = render("numbers", numbers=plain(document))
     benchmark = answer.comparison.benchmark
     return render_page(
-        "page",
         kicker="metric comparison",
         title=f"Metrics on {answer.shown(benchmark.name)}",
         scripted=True,
@@ -195,10 +201,7 @@ def _metrics(answer: ComparisonWords) -> Markup | None:
     return render(
         "metrics",
         legend=[family for family in FAMILY_NAMES if family in present],
-        views=[
-            (VIEWS[view].capitalize() if len(tables) > 1 else "", family_html(table))
-            for view, table in tables.items()
-        ],
+        views=[(view_heading(v, answer.views), family_html(table)) for v, table in tables.items()],
         terms={k: term for k, term in TERMS.items() if term[0] in words or k == "interval"},
         names=metric_names(map(str, signatures)),
     )

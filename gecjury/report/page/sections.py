@@ -133,7 +133,7 @@ def _table(about: _LevelSection, figures: Sequence[Figure]) -> Table:
     return figure_table(about.label, figures, statistics, more, about.human)
 
 
-def _heading(view: str, views: Sequence[str]) -> str:
+def view_heading(view: str, views: Sequence[str]) -> str:
     """Return the heading of a view; "" if it is the only one."""
     return VIEWS[view].capitalize() if len(views) > 1 else ""
 
@@ -176,7 +176,7 @@ def scatters(answer: ComparisonWords) -> Markup | None:
             plot = scatter(people, row.scores.tolist(), names, row.family, axes)
             panels.append((metric, f"r = {number(row.pearson)}", plot))
         if panels:
-            groups.append((_heading(view, answer.views), panels))
+            groups.append((view_heading(view, answer.views), panels))
     note = ""
     if (systems := len(names)) > MOST_NAMED:
         note = f"With more than {MOST_NAMED} systems names are left out"
@@ -213,6 +213,6 @@ def pairs(answer: ComparisonWords) -> Markup | None:
             accuracy, counts = (grid[square].tolist() for grid in grids)
             matrix = table_html(pair_matrix(labels, accuracy, counts), "heat")
             matrices.append((answer.shown(table.signature.label), matrix))
-        groups.append((_heading(view, views), matrices))
+        groups.append((view_heading(view, views), matrices))
     note = "Accuracy by pair of systems, in the human order; below .50 the metric is mostly wrong."
     return render("pairs", note=note, groups=groups)

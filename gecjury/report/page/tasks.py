@@ -15,6 +15,7 @@ from gecjury.core.wording import number, shortly
 from gecjury.metaeval.tasks.comparison import ComparedTask, TaskComparison
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
+from gecjury.report.page.sections import view_heading
 from gecjury.report.page.svg import intervals
 from gecjury.report.page.tables import family_html, family_table, table_html
 from gecjury.report.table import Column, Table
@@ -57,7 +58,6 @@ def tasks_page(
     }
     record = plain(task_document(compared))
     return render_page(
-        "page",
         kicker="metric comparison over benchmarks",
         title=title,
         heading=title,
@@ -185,8 +185,8 @@ def _benchmarks(compared: TaskComparison) -> Markup:
     for name, comparison in compared.comparisons.items():
         answer, listed = ComparisonWords(comparison), []
         for view in answer.views:
-            heading = VIEWS[view].capitalize() if len(answer.views) > 1 else ""
-            listed.append((heading, family_html(family_table(answer, view))))
+            table = family_html(family_table(answer, view))
+            listed.append((view_heading(view, answer.views), table))
         # A sentence begins with what it is about.
         cut = (sentence.partition(": ") for sentence in answer.verdict)
         items = [Statement(topic if text else "", text or topic) for topic, _, text in cut]

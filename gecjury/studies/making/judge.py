@@ -148,6 +148,8 @@ examples:
 
     def _metric(self, model: str) -> str:
         """Return the metric for a folder: the judge whose prompts the model was trained on."""
+        from gecjury.scoring.options import typed_metric
+
         options = {
             "backend": "vllm",
             "model": model,
@@ -158,8 +160,7 @@ examples:
             "prompt": self.prompt,
             "criterion": self.criterion,
         }
-        typed = (f"{name}={value}".replace(",", "\\,") for name, value in options.items() if value)
-        return f"llm-s:{','.join(typed)}"
+        return typed_metric("llm-s", {name: value for name, value in options.items() if value})
 
     def _read(
         self, material: Material, name: str, judge: GroupJudge, language: Language

@@ -26,7 +26,6 @@ from gecjury.studies.making.training import (
     detection_origin,
     figure_columns,
     recipes_text,
-    refuse_without_detector,
 )
 from gecjury.studies.study import Work
 
@@ -101,7 +100,12 @@ examples:
     def check(self, work: Work) -> None:
         """Refuse several sets, and the recipe `base` without a detector."""
         super().check(work)
-        refuse_without_detector(self.recipe, self.detector, self.detection)
+        if self.recipe == "base" and not (self.detector or self.detection):
+            raise OptionError(
+                "`recipe=base` starts from an error detector: train one with `gecjury train "
+                "detector multiged-en -o my-detector --recipe base`, then add "
+                "`detector=my-detector`"
+            )
         if self.detector == EMBEDDED_SOME and self.encoder != EMBEDDED:
             raise OptionError(
                 f"`encoder={self.encoder:.60}`: the packaged detector belongs to "

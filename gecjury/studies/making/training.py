@@ -335,19 +335,6 @@ def detection_effort(text: LabelledText | None) -> tuple[int, int]:
     return (0, 0) if text is None else (2 * len(text.train), 2 * len(text.dev))
 
 
-def refuse_without_detector(recipe: str | None, *starts: object) -> None:
-    """Refuse the recipe `base` without the error detector that its figures start from.
-
-    Raises:
-        OptionError: says how to train one.
-    """
-    if recipe == "base" and not any(starts):
-        raise OptionError(
-            "`recipe=base` starts from an error detector: train one with `gecjury train detector "
-            "multiged-en -o my-detector --recipe base`, then add `detector=my-detector`"
-        )
-
-
 def recipes_text(presets: Mapping[str, Mapping[str, object]], **about: str) -> str:
     """Return the end of a command's help: what each recipe sets, and how to resume.
 

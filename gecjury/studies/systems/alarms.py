@@ -57,7 +57,6 @@ class Alarms(SystemsStudy):
         _Unchanged,
     )
     metrics: ClassVar[str | None] = None
-    page: ClassVar[bool | str] = True
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from gecjury.report.result import Result, Table
 from gecjury.report.table import Sentences
@@ -55,6 +55,8 @@ class Systems(Result):
 
 class SystemsStudy(Study):
     """A study whose result is written as the page of systems."""
+
+    page: ClassVar[bool | str] = True
 
     def html(self, result: Result) -> str:
         """Return the result as one page, with the sentences that matter most."""

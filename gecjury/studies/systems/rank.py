@@ -42,7 +42,6 @@ class Rank(SystemsStudy):
 
     inputs: ClassVar[Inputs] = Files()
     keeps: ClassVar[Output | None] = SCORES
-    page: ClassVar[bool | str] = True
     aggregate: Aggregate = "corpus"
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),

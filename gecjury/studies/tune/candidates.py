@@ -21,7 +21,7 @@ from gecjury.core.errors import OptionError
 from gecjury.corpus.leakage import normalise
 from gecjury.metaeval.study import MetaEvaluation
 from gecjury.report.verdict import Ranked
-from gecjury.scoring.options import parse
+from gecjury.scoring.options import parse, typed_metric
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, group_counts, interval
 from gecjury.stats.catalogue import Statistic, register
@@ -65,8 +65,7 @@ def candidate_metrics(metric: str, candidates: Sequence[str]) -> list[str]:
                 "criterion=fluency, or a metric with its options"
             )
         options = own | parse(f"{name}:{candidate}")[1]
-        typed = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
-        metrics.append(f"{name}:{','.join(typed)}")
+        metrics.append(typed_metric(name, options))
     return list(dict.fromkeys(metrics))
 
 

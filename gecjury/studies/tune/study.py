@@ -24,7 +24,7 @@ from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.report.result import Column, Result, Table
 from gecjury.stats.choices import Aggregate
 from gecjury.stats.figure import Figure, records
-from gecjury.studies.inputs import Benchmarks, Inputs, Need
+from gecjury.studies.inputs import Benchmarks, Inputs
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ class Tune(Study):
             (criterion=fluency), or whole metrics.
     """
 
-    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
     inputs: ClassVar[Inputs] = Benchmarks(
         "benchmark on which the value is found",
         count=1,

@@ -22,7 +22,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
 from gecjury.metaeval.study import MetaEvaluation
 from gecjury.scoring.abilities import Sweeps
-from gecjury.scoring.options import parse
+from gecjury.scoring.options import parse, typed_metric
 from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer, score_options
@@ -113,7 +113,6 @@ def parse_grid(text: str) -> Grid:
             f"tune {text}: name an option with a range, e.g. {name}:OPTION=START:STOP:STEP"
         )
     kept = {k: v for k, v in options.items() if k not in ranges and k not in follows}
-    rest = ",".join(f"{key}={value}".replace(",", "\\,") for key, value in kept.items())
     axes = [_values(text, written) for written in ranges.values()]
     if np.prod([len(axis) for axis in axes]) > _MOST_VALUES:
         raise OptionError(f"{text!r}: more than {_MOST_VALUES} values; choose larger steps")
@@ -126,7 +125,7 @@ def parse_grid(text: str) -> Grid:
     if _REST in follows.values():
         points = points[left >= 0]
     fields = tuple(key.replace("-", "_") for key in columns)
-    metric = f"{name}:{rest}" if rest else name
+    metric = typed_metric(name, kept)
     grid = Grid(load(metric), fields, points, ranges)
     for point in (points[0], points[-1]):
         # What the metric refuses, an option or its values, is refused before anything is scored.

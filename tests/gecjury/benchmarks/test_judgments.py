@@ -128,8 +128,7 @@ def test_expands_in_the_order_of_the_systems() -> None:
         (2, 3, 0, True),
     ]
     assert set(pairs.sentence) == {7}
-    assert pairs.first_rank.tolist() == [2, 2, 2, 1, 1, 2]
-    assert pairs.second_rank.tolist() == [1, 2, 2, 2, 2, 2]
+    assert pairs.preference.tolist() == [-1, 0, 0, 1, 1, 0]
     assert len(pairs.decided) == 3
 
 

@@ -366,8 +366,9 @@ def test_foreign_folders_and_the_input_folder_are_refused(tmp_path: Path, made: 
         score_dataset(path, tmp_path / "mine", metrics=["changes"])
     with pytest.raises(OptionError, match=r"contains .*, which is read"):
         score_dataset(path, tmp_path / "in", metrics=["changes"])
-    with pytest.raises(OptionError, match=r"is inside .*, which is read"):
-        score_dataset(tmp_path / "in", tmp_path / "in" / "out", metrics=["changes"])
+    for folder in (tmp_path / "in", tmp_path / "mine" / ".." / "in"):
+        with pytest.raises(OptionError, match=r"is inside .*, which is read"):
+            score_dataset(folder, tmp_path / "in" / "out", metrics=["changes"])
     with pytest.raises(OutputError, match="is a file"):
         score_dataset(path, path, metrics=["changes"])
 

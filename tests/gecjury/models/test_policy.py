@@ -71,6 +71,8 @@ def test_all_metrics_refuse_a_missing_device(metric: str, models: Path) -> None:
     for device, message in (
         ("cuda:9", r"^device 'cuda:9' is not on this machine; use `device=auto` or cpu$"),
         ("gpu", r"^device 'gpu': expected auto, cpu, cuda, cuda:N or mps$"),
+        ("cpu:", r"^device 'cpu:': expected auto, cpu, cuda, cuda:N or mps$"),
+        ("cuda:²", r"^device 'cuda:²': expected auto, cpu, cuda, cuda:N or mps$"),
     ):
         with pytest.raises(OptionError, match=message):
             scorer.score_corpus(CORPUS, Runtime(device=device, use_cache=False))

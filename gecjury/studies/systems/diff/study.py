@@ -57,7 +57,6 @@ class Diff(SystemsStudy):
     """
 
     inputs: ClassVar[Inputs] = TwoOutputs()
-    page: ClassVar[bool | str] = True
     by_type: TypeLevels = 2
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(

@@ -94,6 +94,16 @@ def edit_level(shell: Shell, edits: str, **files: str) -> tuple[dict[str, Any], 
     return document["rows"][0]["edit"], document
 
 
+def test_verdicts_on_unknown_systems_are_left_out_on_request_and_counted(shell: Shell) -> None:
+    edits = "1,o,1,2,B,1,x\n2,z,1,2,B,1,x\n2,o,2,3,C,0,x\n3,o,1,2,Y,1,x\n"
+    with pytest.raises(AssertionError, match="column system: 'z'"):
+        edit_level(shell, edits)
+    skip = {"benchmark.toml": TWICE["benchmark.toml"] + 'unknown_systems = "skip"\n'}
+    row, document = edit_level(shell, edits, **skip)
+    assert (row["valid"], row["edits"]) == (2, 3)
+    assert "verdicts on z, which has no output: left out: 1" in document["edit_notes"]
+
+
 THREE = "1,o,1,2,B,1,x\n2,o,2,3,C,0,x\n3,o,1,2,Y,1,x\n"
 
 
