@@ -99,8 +99,8 @@ def test_verdicts_on_unknown_systems_are_left_out_on_request_and_counted(shell: 
     with pytest.raises(AssertionError, match="column system: 'z'"):
         edit_level(shell, edits)
     skip = {"benchmark.toml": TWICE["benchmark.toml"] + 'unknown_systems = "skip"\n'}
-    row, document = edit_level(shell, edits, **skip)
-    assert (row["valid"], row["edits"]) == (2, 3)
+    edit, document = edit_level(shell, edits, **skip)
+    assert (edit["cases"], edit["auc"]) == (3, 1.0)
     assert "verdicts on z, which has no output: left out: 1" in document["edit_notes"]
 
 
