@@ -188,8 +188,7 @@ def score_dataset(
             _tell_plan(job, scorers, shards, left, tell)
         if left:
             results.unlink(missing_ok=True)
-            chosen = _engine(engine, address, runtime, tell)
-            _finish(chosen, job, left, summaries, runtime)
+            _finish(_engine(engine, address, runtime, tell), job, left, summaries, runtime)
         done = sum(shard.stop - shard.start for shard in left)
         if not results.exists():
             place.write_results(job, _put_together(job, scorers, shards, summaries))

@@ -102,8 +102,7 @@ def check_columns(chosen: Sequence[str], study: MetaEvaluation) -> None:
     benchmark, level = study.benchmark, study.settings.level
     # Which table leads depends on the data if the judgments are not of systems.
     if chosen and not benchmark.places:
-        single = level == "edit"
-        columns = _columns(*_EDIT_KEYS) if single else _main_columns(level)
+        columns = _columns(*_EDIT_KEYS) if level == "edit" else _main_columns(level)
         chosen_columns(chosen, columns)
 
 

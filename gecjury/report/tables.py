@@ -142,8 +142,7 @@ def to_json(document: object) -> str:
 
     Characters that terminals interpret are escaped, such as `\u009b`; JSON reads the same text.
     """
-    text = json.dumps(plain(document), ensure_ascii=False, indent=2, allow_nan=False)
-    return json_text(text)
+    return json_text(json.dumps(plain(document), ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def plain(value: object) -> JsonValue:

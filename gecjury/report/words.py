@@ -310,8 +310,7 @@ class ComparisonWords:
         key, ranked = self.rankings[level, view]
         lows = self._lows(level, view)
         # A single metric leaves no choice, and without tests and intervals there is no basis.
-        untested = not ranked.tests.names or not lows
-        if untested or self.comparison.benchmark.sample:
+        if not ranked.tests.names or not lows or self.comparison.benchmark.sample:
             return ""
         first = next(iter(ranked.values))
         p_values = {other: ranked.tests.p(first, other) for other in ranked.values}

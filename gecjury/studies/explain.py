@@ -237,10 +237,8 @@ class Explanations(Result):
             for edit, _, value, error in one.shares():
                 # Without sampling there is no error.
                 bounds = (value - (error or nan), value + (error or nan))
-                shares = {"attribution": value}
-                figures += figures_about(
-                    shares, {"attribution": bounds}, family=family, system=edit
-                )
+                values, intervals = {"attribution": value}, {"attribution": bounds}
+                figures += figures_about(values, intervals, family=family, system=edit)
         return figures
 
     def figures(self) -> list[Figure]:

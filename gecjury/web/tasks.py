@@ -112,8 +112,7 @@ def _sets(corpus: Corpus, seed: int) -> Iterator[Item]:
         number = 1 if group.sentence != row else number + 1
         row = group.sentence
         if len(group.systems) > 1:
-            texts = corpus.group_texts(group)
-            yield Item(f"{row + 1}.{number}", row, texts, group.systems)
+            yield Item(f"{row + 1}.{number}", row, corpus.group_texts(group), group.systems)
 
 
 def _single(corpus: Corpus) -> Iterator[Item]:

@@ -103,10 +103,6 @@ class _EditSample:
             self.score[chosen], self.truth[chosen], self.source[chosen], self.half[chosen]
         )
 
-    def ranking(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the measures of `weighted_ranking` under weights of shape B × N."""
-        return weighted_ranking(self.score, self.truth, weights)
-
 
 def edit_agreement(
     cases: Sequence[EditCase],
@@ -242,7 +238,8 @@ def _measures(
         for chosen in halves
     ]
     means = (np.mean(values, axis=0) for values in (accuracy, balanced, kappa))
-    return dict(zip(EDIT_STATISTICS, (*sample.ranking(weights), *means), strict=True))
+    ranked = weighted_ranking(sample.score, sample.truth, weights)
+    return dict(zip(EDIT_STATISTICS, (*ranked, *means), strict=True))
 
 
 def _chance_corrected(

@@ -229,8 +229,7 @@ def _figures(scores: PoolScores, weights: FloatArray, **about: str) -> list[Figu
         over[f"corpus_{name}_sd"] = float(np.std(values, ddof=min(len(values) - 1, 1)))
     annotated = scores.pool.annotated
     sums = [chain_sums(annotated, d.chains, scores.of_chains(d)) for d in scores.pool.draws]
-    figures = figures_about(over, level="maege", **about)
-    return [*figures, *agreement(sums, weights, **about)]
+    return [*figures_about(over, level="maege", **about), *agreement(sums, weights, **about)]
 
 
 _COLUMNS = (

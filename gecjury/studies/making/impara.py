@@ -70,12 +70,11 @@ examples:
         notes = material.warn_of_leaks(texts, name)
         notes += material.told_of_reading(self.encoder, texts, language)
         notes += self._known_to_detector(material, {c.source for c in corrections})
-        named = self.detection
-        detection = material.labelled_text(named, language.code) if named else None
+        files = self.detection
         return RankerJob(
             recipe=self.recipe_as(RankerRecipe, language.code),
             corrections=corrections,
-            detection=detection,
+            detection=material.labelled_text(files, language.code) if files else None,
             origin={"data": name, **detection_origin(self.detection, self.detector)},
             notes=notes,
             **common,

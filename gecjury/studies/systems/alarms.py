@@ -91,8 +91,7 @@ class Alarms(SystemsStudy):
 
         corpus = work.corpus
         lines = good_text.good_lines(corpus)
-        part = corpus.take(lines)
-        good = replace(part, references=(), reference_systems=(), gold=None)
+        good = replace(corpus.take(lines), references=(), reference_systems=(), gold=None)
         edits = corpus_edits(good, "embedded", work.runtime)
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
         counts = good_text.AlarmCounts.of(good, counted)

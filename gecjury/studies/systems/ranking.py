@@ -269,8 +269,7 @@ def _shared_gaps(
     if not table.missing or not (aggregate == "mean" or (aggregate == "corpus" and means)):
         return {}
     rows = dict(zip(table.systems, table.sentences, strict=True))
-    pairs = permutations(rows, 2)
-    gaps = {(a, b): float(defined_mean(rows[a] - rows[b], 0)) for a, b in pairs}
+    gaps = {(a, b): float(defined_mean(rows[a] - rows[b], 0)) for a, b in permutations(rows, 2)}
     return {pair: gap for pair, gap in gaps.items() if not isnan(gap)}
 
 

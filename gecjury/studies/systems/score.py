@@ -57,6 +57,7 @@ class Score(Study):
     keeps: ClassVar[Output | None] = Output(
         f"{SCORES.meaning}; for a dataset, the folder of its rows' scores"
     )
+    page: ClassVar[bool | str] = True
     sentences: bool = False
     by_type: TypeLevel | None = None
     by_rule: TypeLevel | None = None

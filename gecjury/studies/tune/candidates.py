@@ -55,8 +55,7 @@ def candidate_metrics(metric: str, candidates: Sequence[str]) -> list[str]:
     name, own = parse(metric)
     metrics = [metric]
     for candidate in candidates:
-        head = candidate.partition("=")[0]
-        if ":" in head or candidate == name:
+        if ":" in candidate.partition("=")[0] or candidate == name:
             metrics.append(candidate)
             continue
         if "=" not in candidate:

@@ -170,9 +170,7 @@ def rate_difference(asked: BoolArray, met: BoolArray, how: Resampling, seed: int
     weights = asked.astype(np.float64)
     drawn = np.empty(how.resamples)
     for part, counts in _counts(sentence_draws(len(asked), how.resamples, seed)):
-        total = counts @ weights
-        gained = counts @ (hits[1] - hits[0])
-        drawn[part] = ratio(gained, total, np.nan)
+        drawn[part] = ratio(counts @ (hits[1] - hits[0]), counts @ weights, np.nan)
     bounds, dropped = interval(drawn, how.confidence)
     counted = hits[:, asked]
     change = counted[1] - counted[0]
