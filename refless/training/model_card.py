@@ -97,7 +97,9 @@ def model_card(
     # Hubs link the base model by its hub name, which a folder on this machine lacks.
     hub = not is_folder(base) and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
-    head = ["---", "library_name: transformers", f"language: {job.recipe.language}"]
+    # transformers alone cannot read the folders of SOME and IMPARA.
+    library = "transformers" if metric in ("detector", "judge") else "gecjury"
+    head = ["---", f"library_name: {library}", f"language: {job.recipe.language}"]
     head += [f"pipeline_tag: {pipeline}", f"tags: [gecjury, {metric}, gec, evaluation]"]
     if hub:
         head.append(f"base_model: {base}")

@@ -49,6 +49,7 @@ def test_the_card_metadata_is_valid_yaml_for_any_values(tmp_path: Path) -> None:
     head = yaml.safe_load(card.split("---")[1])
     assert head["datasets"] == ["me/ratings"]
     assert head["base_model"] == "owner/encoder"
+    assert head["library_name"] == "gecjury"
 
 
 def test_parts_have_their_own_rows() -> None:
