@@ -217,6 +217,15 @@ class Corpus:
                 )
             if version.sources is not None:
                 _check_sources(source, self.sources, self.label(role), version.sources)
+        of_system = Counter(self.reference_systems)
+        if self.reference_systems and (
+            of_system.total() != len(self.references) or len(set(of_system.values())) > 1
+        ):
+            numbers = ", ".join(f"{name} {number}" for name, number in of_system.items())
+            raise InputError(
+                f"{len(self.references)} references, of systems: {numbers}; expected a system for "
+                "each reference, and as many references for every system"
+            )
         if self.gold is not None:
             gold = self.label("gold")
             if len(self.gold) != count:

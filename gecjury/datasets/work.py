@@ -183,7 +183,7 @@ class Worker:
     ) -> None:
         """Score rows with one metric; rows that it refuses are found by bisection."""
         try:
-            statistics = metric.scorer.statistics(metric.scorer.read(corpus), metric.runtime)
+            statistics = metric.scorer.counted(corpus, metric.runtime)
         except InputError as error:
             # With this many refused rows, the metric itself probably cannot work here.
             if len(batch.refused) >= _BLAMED:

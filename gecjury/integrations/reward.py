@@ -13,7 +13,7 @@ Example:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
@@ -38,8 +38,8 @@ def reward(
 
     The function takes sources, hypotheses and references as lists, or TRL's `completions` and the
     columns `source` and `references` of a data set. A row of references is one text or a list. It
-    returns one score for each text: None if there is no text (a message without content) or no
-    score.
+    returns one score for each text: None if there is no text (a message without content), no score
+    or, for a metric that needs one, no reference.
 
     Args:
         metric: name with options, as on the command line, or a scorer.
@@ -70,6 +70,8 @@ def reward(
                 "a column `source` with the sentence to correct (a prompt has more than that)"
             )
         golds = [()] * len(texts) if references is None else references
+        if isinstance(originals, str) or isinstance(texts, str) or isinstance(golds, str):
+            raise InputError("one text: expected lists of sources, texts and references")
         if not len(originals) == len(texts) == len(golds):
             raise InputError(
                 f"{len(originals)} sources, {len(texts)} texts and {len(golds)} rows of "
@@ -82,12 +84,13 @@ def reward(
             if isinstance(gold, str):
                 listed = listed_texts(gold)
                 given = [gold] if listed is None else listed
-            elif isinstance(gold, Iterable):
+            elif isinstance(gold, Iterable) and not isinstance(gold, Mapping | Set):
                 given = list(gold)
             elif gold is not None:
                 raise InputError(f"{gold!r:.40} is not a reference, nor a list of references")
-            versions = [_line(one) for one in given] if "references" in scorer.needs else []
-            if text is not None:
+            wanted = "references" in scorer.needs
+            versions = [_line(one) for one in given if wanted and one is not None]
+            if text is not None and (versions or not wanted or references is None):
                 group = groups.setdefault(len(versions), [])
                 group.append((row, _line(originals[row]), text, versions))
         rewards: list[float | None] = [None] * len(texts)

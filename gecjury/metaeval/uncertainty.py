@@ -31,6 +31,7 @@ from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import (
     cluster_ranks,
     holm_matrix,
+    p_of_order,
     perm_both,
     perm_systems,
     share_at_least,
@@ -451,7 +452,8 @@ class Draws:
             size: M, the number of metrics.
 
         Returns:
-            The accuracies, shape (M,), and two-sided p, M × M, NaN where it is not defined.
+            The accuracies, shape (M,), and two-sided p, M × M, NaN where it is not defined; see
+            `p_of_order`.
         """
         lines = len(self.study.benchmark.corpus)
         signs, exact = self.study.signs(self._how.permutations)
@@ -468,8 +470,11 @@ class Draws:
             pairs_used += [np.count_nonzero(outcome.used) for outcome in outcomes]
         null = swapped_accuracies(won, used, signs)
         observed = swapped_accuracies(won, used, np.ones((1, lines)))[0]
-        p = symmetric(size, duels, share_at_least(null, observed, exact))
-        return ratio(right, pairs_used, np.nan), p
+        accuracies = ratio(right, pairs_used, np.nan)
+        first, second = np.array(duels, dtype=np.int64).reshape(-1, 2).T
+        p = share_at_least(null, observed, exact)
+        p = p_of_order(p, accuracies[first] - accuracies[second], observed)
+        return accuracies, symmetric(size, duels, p)
 
     def _judge(
         self,

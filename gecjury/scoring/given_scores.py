@@ -332,6 +332,8 @@ def given_scores(
     if not isinstance(data, Mapping):
         raise InputError(f"{where}: a {type(data).__name__}; expected numbers by system")
     rows = {str(n): _of_lines(f"{where}, {n}", values) for n, values in data.items()}
+    if len(rows) < len(data):
+        raise InputError(f"{where}: two systems have the same name as text; rename one")
     for system, value in (totals or {}).items():
         if system not in rows:
             raise InputError(f"{where}: a total of {system!r}: {nearest(str(system), rows)}")
@@ -459,7 +461,9 @@ def _of_written(file: str, digest: str, document: Mapping[str, object], metric: 
 
 def _of_lines(where: str, values: object) -> SystemRow:
     """Read one number per line."""
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+    # An array without dimensions is iterable by its type, and has nothing to iterate over.
+    single = isinstance(values, str | Mapping) or getattr(values, "shape", None) == ()
+    if single or not isinstance(values, Iterable):
         refuse(where, values, "a list of numbers, one per line")
     cells = {n: _number(value, f"{where}, line {n}") for n, value in enumerate(values, 1)}
     return SystemRow(cells, len(cells))

@@ -23,9 +23,11 @@ from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, figure_interval, sentence_draws
 from gecjury.stats.choices import Aggregate
+from gecjury.stats.counts import defined_mean
 from gecjury.stats.permutation import (
     approximate_randomisation,
     holm_matrix,
+    p_of_order,
     permutation_signs,
     rank_ranges,
     swapped_means,
@@ -113,7 +115,7 @@ def _skills(
     rounds: IntArray | None,
     runtime: Runtime,
 ) -> FloatArray:
-    """Return TrueSkill of every draw; if a metric never prefers a system, no skill moves."""
+    """Return TrueSkill of every draw, NaN for systems that the draw has no score of."""
     from gecjury.stats.trueskill import Game, ScoreWaves, rate_resampled
 
     game = Game()
@@ -142,6 +144,9 @@ def _skills(
     skills[moved] = rows.reshape(len(moved), *skills.shape[1:])
     for number, one in opposite.items():
         skills[number] = 2 * game.mu - skills[one]
+    for number, table in enumerate(tables):
+        # A system without a score in a draw plays with nobody there.
+        skills[number][counts @ ~np.isnan(table).T == 0] = np.nan
     return skills
 
 
@@ -162,16 +167,20 @@ class SystemTests:
     clusters: tuple[int | None, ...]
 
     @classmethod
-    def of(cls, scores: FloatArray, p: FloatArray, level: float) -> SystemTests:
+    def of(
+        cls, scores: FloatArray, p: FloatArray, level: float, tested: FloatArray | None = None
+    ) -> SystemTests:
         """Return what p-values say about the ranks of systems.
 
         Args:
             scores: of each system, higher is better.
             p: two-sided p of every two systems.
             level: of rank ranges and clusters.
+            tested: the differences tested, row minus column; by default those of the scores.
         """
         adjusted = holm_matrix(p)
-        ranks = rank_ranges(scores, adjusted, level)
+        shown = scores[:, None] - scores
+        ranks = rank_ranges(scores, p_of_order(adjusted, shown, tested), level)
         return cls(p, adjusted, ranks, wmt_clusters(scores, ranks))
 
 
@@ -195,7 +204,9 @@ def compare_systems(
     """
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
     p = pair_tests(scorer, table, aggregate, how.permutations, seed)
-    return SystemTests.of(scores, p, how.level)
+    cells = _tested_cells(scorer, table, aggregate)
+    tested = None if cells is None else np.array([defined_mean(row - cells, 1) for row in cells])
+    return SystemTests.of(scores, p, how.level, tested)
 
 
 def aggregated(table: ScoreTable, aggregate: Aggregate) -> Scores:
@@ -243,8 +254,8 @@ def score_intervals(
         if aggregate == "trueskill":
             # Only differences of skills are meaningful: the order of the first comparisons, while
             # all skills are uncertain, shifts all skills together.
-            centre = aggregated(table, aggregate).score.mean()
-            scores = scores - scores.mean(axis=1, keepdims=True) + centre
+            centre = np.nanmean(aggregated(table, aggregate).score)
+            scores = scores - defined_mean(scores, 1)[:, None] + centre
         drawn = Scores(scores)
     bounds, dropped = {}, 0
     for key, values in measures(drawn).items():
@@ -252,6 +263,13 @@ def score_intervals(
         bounds[key] = [one for one, _ in intervals]
         dropped += sum(count for _, count in intervals) if key == "score" else 0
     return bounds, dropped
+
+
+def are_means(scorer: Scorer, table: ScoreTable) -> bool:
+    """Return True if corpus scores are means of sentence scores; given totals may be others."""
+    means = table.by_sentence.mean().score
+    same = np.array_equal(table.by_system.score, means, equal_nan=True)
+    return same or isinstance(scorer, MeanScorer)
 
 
 def pair_tests(
@@ -265,10 +283,7 @@ def pair_tests(
         aggregate: see `compare_systems`.
         permutations: number of permutations of each test.
     """
-    if aggregate != "corpus" or isinstance(scorer, MeanScorer):
-        cells = table.sentences
-        if aggregate in ("trueskill", "expected-wins"):
-            cells = win_rates(cells)
+    if (cells := _tested_cells(scorer, table, aggregate)) is not None:
         return mean_pair_tests(cells, permutations, seed)
     size, lines = table.sentences.shape
     pairs = _pairs(size)
@@ -282,6 +297,13 @@ def pair_tests(
     first, second = zip(*pairs, strict=True)
     observed = table.by_system.score[list(first)] - table.by_system.score[list(second)]
     return symmetric(size, pairs, tail_p(null, observed, exact))
+
+
+def _tested_cells(scorer: Scorer, table: ScoreTable, aggregate: Aggregate) -> FloatArray | None:
+    """Return the values whose means are tested, systems × sentences; None for corpus scores."""
+    if aggregate in ("trueskill", "expected-wins"):
+        return win_rates(table.sentences)
+    return table.sentences if aggregate == "mean" or are_means(scorer, table) else None
 
 
 def mean_pair_tests(cells: FloatArray, permutations: int, seed: int) -> FloatArray:

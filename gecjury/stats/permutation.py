@@ -169,7 +169,7 @@ def perm_both(
 
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
-        where a correlation is not defined.
+        where a correlation is not defined; see `p_of_order`.
     """
     measure = MEASURES[statistic]
     row, size = human[None], len(cells)
@@ -190,7 +190,9 @@ def perm_both(
         return np.nan_to_num(_difference(measure, row, middle, swing))
 
     null, exact = swapped_cells(difference, systems, width, permutations, seed, chunk=_CHUNK)
-    return values, symmetric(size, duels, share_at_least(null, observed, exact))
+    first, second = np.array(duels).T
+    p = share_at_least(null, observed, exact)
+    return values, symmetric(size, duels, p_of_order(p, values[first] - values[second], observed))
 
 
 def perm_systems(
@@ -492,6 +494,20 @@ def holm_matrix(p: FloatArray) -> FloatArray:
     """
     pairs = np.triu_indices(len(p), 1)
     return symmetric(len(p), list(zip(*pairs, strict=True)), holm(p[pairs]))
+
+
+def p_of_order(p: FloatArray, shown: FloatArray, tested: FloatArray | None = None) -> FloatArray:
+    """Return p of differences with the sign that is shown: 1 where the one tested has the other.
+
+    A test compares two metrics or systems where both have scores, so if scores are missing, the
+    tested difference may contradict the one shown.
+
+    Args:
+        p: two-sided p, of any shape.
+        shown: the differences that are shown.
+        tested: the differences tested; the same by default.
+    """
+    return p if tested is None else np.where(shown * tested < 0, 1.0, p)
 
 
 def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> list[int | None]:

@@ -132,12 +132,15 @@ def aggregate_scores(
         return expected_wins(sentences)
     from gecjury.stats.trueskill import Game, meetings
 
-    if not (np.fmax.reduce(sentences, axis=0) > np.fmin.reduce(sentences, axis=0)).any():
-        # No system is ever preferred, and a draw between equals moves no skill.
-        return np.full(len(sentences), Game().mu)
     size, lines = sentences.shape
-    rounds = None if opponents is None else meetings(size, lines, opponents, seed)
-    return trueskill(sentences, rounds=rounds)
+    if (np.fmax.reduce(sentences, axis=0) > np.fmin.reduce(sentences, axis=0)).any():
+        rounds = None if opponents is None else meetings(size, lines, opponents, seed)
+        skills = trueskill(sentences, rounds=rounds)
+    else:
+        # No system is ever preferred, and a draw between equals moves no skill.
+        skills = np.full(size, Game().mu)
+    # A system without a score plays with nobody; it is missing, and not of usual skill.
+    return np.where(np.isnan(sentences).all(axis=1), np.nan, skills)
 
 
 Wins = Callable[[slice, bool], FloatArray]

@@ -19,6 +19,7 @@ from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import (
     defined_pairs,
+    p_of_order,
     permutation_signs,
     share_at_least,
     standardise,
@@ -374,7 +375,8 @@ def perm_both_spa(
 
     Returns:
         SPA of each metric, shape (M,), and p, M × M, NaN on the diagonal and where SPA is not
-        defined: with fewer than three systems, or without a pair that humans compared.
+        defined: with fewer than three systems, or without a pair that humans compared; see
+        `gecjury.stats.permutation.p_of_order`.
     """
     size = len(cells)
     systems, width = cells[0].shape
@@ -415,7 +417,9 @@ def perm_both_spa(
         null, exact = swapped_cells(
             difference, systems, width, permutations, seed, chunk=_CHUNK, at_once=at_once
         )
-    return values, symmetric(size, duels, share_at_least(null, observed, exact))
+    first, second = np.array(duels).T
+    p = share_at_least(null, observed, exact)
+    return values, symmetric(size, duels, p_of_order(p, values[first] - values[second], observed))
 
 
 def _swapped_differences(
@@ -460,4 +464,4 @@ def _swapped_differences(
                 # Where the squares cancel, only rounding errors are left.
                 p = _normal_p(step.sum() + turn * moved, squares, squares > 1e-12 * unswapped)
                 far[metric, :, duel] += np.abs(human[place] - p)
-    return np.asarray((far[1] - far[0]) / used)
+    return ratio(far[1] - far[0], used, np.nan)

@@ -16,11 +16,12 @@ from gecjury.core.arrays import settled
 from gecjury.core.wording import listed
 from gecjury.report.result import Column
 from gecjury.report.verdict import PairedTests, Ranked
-from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import (
     SystemTests,
     aggregated,
+    are_means,
     compare_systems,
     measures,
     score_intervals,
@@ -262,11 +263,8 @@ def _shared_gaps(
 
     The tests compare these sentences, too.
     """
-    # Totals of given scores may be of any kind, those of these metrics are means.
-    means = isinstance(scorer, MeanScorer) or np.array_equal(
-        table.by_system.score, table.by_sentence.mean().score, equal_nan=True
-    )
-    if not table.missing or not (aggregate == "mean" or (aggregate == "corpus" and means)):
+    means = aggregate == "mean" or (aggregate == "corpus" and are_means(scorer, table))
+    if not table.missing or not means:
         return {}
     rows = dict(zip(table.systems, table.sentences, strict=True))
     gaps = {(a, b): float(defined_mean(rows[a] - rows[b], 0)) for a, b in permutations(rows, 2)}

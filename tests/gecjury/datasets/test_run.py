@@ -357,6 +357,31 @@ def test_another_run_is_refused_with_the_differences(tmp_path: Path, made: Any) 
         score_dataset(path, out, metrics=["green"])
 
 
+def test_faults_of_own_metrics_are_told_as_on_texts(
+    tmp_path: Path, made: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, file = made.write(tmp_path / "a.parquet", made.rows(2)), tmp_path / "own.py"
+    file.write_text("""
+from dataclasses import dataclass
+import numpy as np
+from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scores import Statistics
+
+@dataclass(frozen=True)
+class Crash(MeanScorer):
+    name, family = "crash", "refless"
+    def statistics(self, corpus, runtime):
+        print("printed")
+        return Statistics(np.zeros(1 // 0))
+""")
+    out = score_dataset(path, tmp_path / "out", metrics=[f"{file}:Crash"])
+    assert (
+        "its statistics cannot be computed (ZeroDivisionError"
+        in (out.folder / "bad-rows.jsonl").read_text()
+    )
+    assert "printed" not in capsys.readouterr().out
+
+
 @pytest.mark.security
 def test_foreign_folders_and_the_input_folder_are_refused(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "in" / "a.parquet", made.rows(2))

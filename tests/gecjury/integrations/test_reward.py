@@ -60,6 +60,11 @@ def test_rows_may_have_different_numbers_of_references() -> None:
     assert written == mixed
 
 
+def test_rows_without_a_reference_have_no_reward() -> None:
+    references = [[GOOD[0], None], [None]]
+    assert reward("green")(SOURCE, GOOD, references) == [1.0, None]
+
+
 @pytest.mark.parametrize("metric", ["gotoscorer", "m2", "nonsense"])
 def test_metrics_that_cannot_score_rows_are_refused(metric: str) -> None:
     with pytest.raises(OptionError):
@@ -75,6 +80,8 @@ def test_metrics_that_cannot_score_rows_are_refused(metric: str) -> None:
         ({"sources": SOURCE, "hypotheses": [1, 2], "references": GOOD}, "1 is not a text"),
         ({"sources": SOURCE, "hypotheses": [[{"content": [3]}]] * 2}, "3 is not a text"),
         ({"sources": SOURCE, "hypotheses": GOOD, "references": [5, 6]}, "5 is not a reference"),
+        ({"sources": SOURCE, "hypotheses": GOOD, "references": [{"ref": "x"}] * 2}, "not a refe"),
+        ({"sources": "abc", "hypotheses": "abd", "references": "abd"}, "expected lists"),
         ({"sources": SOURCE, "hypotheses": GOOD}, "needs references"),
     ],
 )

@@ -198,11 +198,54 @@ def test_totals_are_not_tested_between_systems() -> None:
     assert {row["cluster"] for row in result.rows()} == {1}
 
 
+def gaps(seed: int = 0) -> tuple[Corpus, dict[str, list[float]]]:
+    """Return a corpus of sixty sentences, and scores of a, which lacks the harder half, and b."""
+    draw = np.random.default_rng(seed).normal(size=(2, 60)) * 0.01
+    easy = np.arange(60) < 30
+    scores = {
+        "a": np.where(easy, 0.85, math.nan) + draw[0],
+        "b": np.where(easy, 0.95, 0.5) + draw[1],
+    }
+    corpus = gecjury.corpus_of_texts(["a"] * 60, {name: [name] * 60 for name in scores})
+    return corpus, {name: values.tolist() for name, values in scores.items()}
+
+
+@pytest.mark.parametrize("aggregate", ["corpus", "mean"])
+def test_the_better_system_of_shared_sentences_is_not_in_a_lower_cluster(aggregate: Any) -> None:
+    # a has the higher mean, .85 to .725, but only since it lacks the half where b has .5.
+    corpus, scores = gaps()
+    result = gecjury.rank(corpus, [gecjury.given_scores(scores)], gecjury.Rank(aggregate=aggregate))
+    assert [row["system"] for row in result.rows()] == ["a", "b"]
+    assert {row["cluster"] for row in result.rows()} == {1}
+    assert "behind b, significant" in str(result)
+
+
+@pytest.mark.parametrize("aggregate", ["corpus", "mean"])
+def test_missing_sentences_are_no_evidence(aggregate: Any) -> None:
+    # On the sentences of both, a and b are equally good.
+    corpus, scores = gaps()
+    scores["b"] = [value - 0.1 * (row < 30) for row, value in enumerate(scores["b"])]
+    result = gecjury.rank(corpus, [gecjury.given_scores(scores)], gecjury.Rank(aggregate=aggregate))
+    assert "not significant" in str(result)
+    assert {row["cluster"] for row in result.rows()} == {1}
+
+
+def test_a_system_without_a_score_has_no_trueskill() -> None:
+    _, scores = gaps()
+    corpus = gecjury.corpus_of_texts(["a"] * 60, {name: [name] * 60 for name in "abc"})
+    given = gecjury.given_scores({**scores, "c": [math.nan] * 60})
+    result = gecjury.rank(corpus, [given], gecjury.Rank(aggregate="trueskill"))
+    assert [row["system"] for row in result.rows()] == ["b", "a", "c"]
+    assert math.isnan(result.rows()[2]["score"])
+
+
 @pytest.mark.parametrize(
     ("data", "totals", "message"),
     [
         ({"x": [1, "2"]}, None, r"scores 'm', x, line 2: '2'; expected a score"),
         ({"x": "12"}, None, "expected a list of numbers"),
+        ({"x": np.array(3.0)}, None, "expected a list of numbers"),
+        ({1: [1], "1": [2]}, None, "two systems have the same name"),
         ({"x": {1: 2.0}}, None, "expected a list of numbers"),
         ({"x": [math.inf]}, None, "inf; expected a score as a finite number"),
         ({}, None, "contains no score"),

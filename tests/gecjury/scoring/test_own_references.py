@@ -230,3 +230,7 @@ def test_corpora_are_built_in_python_too() -> None:
         reference_systems=tuple(EDITED),
     )
     assert list(load("errant").score_corpus(corpus).totals) == pytest.approx([5 / 6, 1 / 2])
+    first, second = corpus.references
+    for references, systems in (((first,), ("a", "b")), ((first, second, first), ("a", "b", "a"))):
+        with pytest.raises(InputError, match="as many references for every system"):
+            replace(corpus, references=references, reference_systems=systems)
