@@ -204,7 +204,7 @@ def compare_systems(
     """
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
     p = pair_tests(scorer, table, aggregate, how.permutations, seed)
-    cells = _tested_cells(scorer, table, aggregate)
+    cells = tested_cells(scorer, table, aggregate)
     tested = None if cells is None else np.array([defined_mean(row - cells, 1) for row in cells])
     return SystemTests.of(scores, p, how.level, tested)
 
@@ -283,7 +283,7 @@ def pair_tests(
         aggregate: see `compare_systems`.
         permutations: number of permutations of each test.
     """
-    if (cells := _tested_cells(scorer, table, aggregate)) is not None:
+    if (cells := tested_cells(scorer, table, aggregate)) is not None:
         return mean_pair_tests(cells, permutations, seed)
     size, lines = table.sentences.shape
     pairs = _pairs(size)
@@ -296,10 +296,12 @@ def pair_tests(
     )
     first, second = zip(*pairs, strict=True)
     observed = table.by_system.score[list(first)] - table.by_system.score[list(second)]
-    return symmetric(size, pairs, tail_p(null, observed, exact))
+    counts = np.nan_to_num(table.statistics.values).reshape(size, lines, -1)
+    swapped = np.array([(counts[i] != counts[j]).any(axis=1).sum() for i, j in pairs])
+    return symmetric(size, pairs, tail_p(null, observed, exact, swapped))
 
 
-def _tested_cells(scorer: Scorer, table: ScoreTable, aggregate: Aggregate) -> FloatArray | None:
+def tested_cells(scorer: Scorer, table: ScoreTable, aggregate: Aggregate) -> FloatArray | None:
     """Return the values whose means are tested, systems × sentences; None for corpus scores."""
     if aggregate in ("trueskill", "expected-wins"):
         return win_rates(table.sentences)
@@ -322,8 +324,10 @@ def mean_pair_tests(cells: FloatArray, permutations: int, seed: int) -> FloatArr
         return np.full((size, size), np.nan)
     signs, exact = permutation_signs(lines, permutations, seed)
     first, second = map(list, zip(*pairs, strict=True))
-    null, observed = swapped_means((cells[first] - cells[second]).T, signs)
-    return symmetric(size, pairs, tail_p(null, observed, exact))
+    differences = (cells[first] - cells[second]).T
+    null, observed = swapped_means(differences, signs)
+    swapped = np.count_nonzero(np.nan_to_num(differences), axis=0)
+    return symmetric(size, pairs, tail_p(null, observed, exact, swapped))
 
 
 def _pairs(size: int) -> list[tuple[int, int]]:

@@ -20,6 +20,7 @@ _CHUNK = 1000  # permutations of cells whose random bits are drawn together
 _TAIL = 10
 """p comes from a normal curve if fewer permutations than this exceed the observed difference."""
 
+_FITTED = 100  # least permutations that the curve is fitted to
 _MOST_R = 1 - 1e-8  # Fisher's z of a perfect correlation would be infinite
 _LEAST_SLOPE = 1e-6  # of a metric on human scores, both with standard deviation 1
 _MOST_T = 1e6  # the standard error is 0 if leaving out any system does not change the difference
@@ -70,17 +71,21 @@ def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> Float
     return np.where((defined == 0) | np.isnan(observed), np.nan, p)
 
 
-def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
+def tail_p(
+    null: FloatArray, observed: FloatArray, exact: bool, swapped: IntArray | int = 1_000
+) -> FloatArray:
     """Return two-sided p; small values come from a normal curve fitted to the permuted differences.
 
     With K permutations no counted p is below 1/(K + 1), and Holm's correction multiplies the least
     p of 105 tests (15 systems) by 105. Differences of corpus scores under random swaps are sums of
-    many small parts, so their tail beyond the last permutations is assumed to be normal.
+    many small parts, so their tail beyond the last permutations is assumed to be normal. It ends at
+    the least p that all permutations can give, and is not fitted to fewer than a hundred.
 
     Args:
         null: K × tests; NaN is left out.
         observed: shape (tests,); NaN if not tested.
         exact: True if `null` contains every permutation.
+        swapped: n, the pairs whose swap changes a test's difference: its least p is 2/2^n.
 
     Returns:
         Shape (tests,); NaN where `share_at_least` is.
@@ -90,8 +95,10 @@ def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
     counted = share_at_least(null, observed, exact)
     spread = np.sqrt(defined_mean(null**2, 0))
     smooth = 2 * ndtr(-np.abs(observed) / np.where(spread > 0, spread, np.inf))
-    rare = (counted * (len(null) + 1) <= _TAIL) & (spread > 0) & (not exact)
-    return np.where(rare, np.minimum(counted, smooth), counted)
+    fitted = not exact and len(null) >= _FITTED
+    rare = (counted * (len(null) + 1) <= _TAIL) & (spread > 0) & fitted
+    least = np.minimum(2.0 ** (1 - np.asarray(swapped)), 1.0)
+    return np.maximum(np.where(rare, np.minimum(counted, smooth), counted), least)
 
 
 def swapped_means(differences: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -230,6 +230,17 @@ def test_missing_sentences_are_no_evidence(aggregate: Any) -> None:
     assert {row["cluster"] for row in result.rows()} == {1}
 
 
+def test_diff_compares_the_sentences_that_both_have() -> None:
+    corpus = gecjury.corpus_of_texts(["a"] * 4, {name: [name] * 4 for name in ("old", "new")})
+    scores = {"old": [0.5, 0.2, 0.1, math.nan], "new": [0.4, 0.1, math.nan, 1.0]}
+    result = gecjury.diff(corpus, [gecjury.given_scores(scores, "m")])
+    (difference,) = (f for f in result.figures() if f.statistic == "difference" and not f.part)
+    # (.4 - .5 + .1 - .2) / 2 on the first two sentences, whose swaps give p = 2/4.
+    assert (difference.value, difference.n) == (pytest.approx(-0.1), 2)
+    assert difference.interval == pytest.approx((-0.1, -0.1))
+    assert "0.1000 behind old" in str(result)
+
+
 def test_a_system_without_a_score_has_no_trueskill() -> None:
     _, scores = gaps()
     corpus = gecjury.corpus_of_texts(["a"] * 60, {name: [name] * 60 for name in "abc"})

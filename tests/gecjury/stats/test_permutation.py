@@ -17,6 +17,7 @@ from gecjury.stats.permutation import (
     permutation_signs,
     rank_ranges,
     share_at_least,
+    swapped_means,
     tail_p,
     theil_sen,
     wmt_clusters,
@@ -61,6 +62,18 @@ def test_sampled_permutations_are_close_and_never_zero() -> None:
     assert paired(heights.T, signs)[0] == pytest.approx(1726 / 32768, abs=slack)
     sure = np.ones((100, 1))
     assert paired(sure, permutation_signs(100, 999)[0])[0] == 1 / 1000
+
+
+def test_the_normal_tail_ends_at_the_least_p_of_all_permutations() -> None:
+    # Twelve equal differences: of 2^12 swaps only two are as extreme, so p is 2/4096.
+    differences = np.ones((12, 1))
+    exact, _ = permutation_signs(12, 4096)
+    drawn, _ = permutation_signs(12, 4095)
+    for signs, all_of_them in ((exact, True), (drawn, False)):
+        null, observed = swapped_means(differences, signs)
+        assert tail_p(null, observed, all_of_them, 12)[0] == pytest.approx(2 / 4096)
+    one = swapped_means(differences, permutation_signs(12, 1)[0])
+    assert tail_p(*one, False, 12)[0] >= 0.5
 
 
 def test_undefined_statistics_are_not_significant() -> None:

@@ -15,7 +15,7 @@ from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_we
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.scoring.system_tests import SystemTests, pair_tests
+from gecjury.scoring.system_tests import SystemTests, pair_tests, tested_cells
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.catalogue import Statistic, register
 from gecjury.stats.choices import TypeLevel
@@ -94,7 +94,11 @@ class Paired:
 
 
 def metric_difference(scorer: Scorer, table: ScoreTable, how: Resampling, seed: int) -> Paired:
-    """Return the difference of two corpus scores."""
+    """Return the difference of two corpus scores; of means, on the sentences that both have."""
+    cells = tested_cells(scorer, table, "corpus")
+    if cells is not None and table.missing:
+        shared = np.asarray(~np.isnan(cells).any(axis=0))
+        return mean_difference(shared, cells, how, seed)
     lines = table.sentences.shape[1]
     # Both systems use the same resampled sentences, which makes the interval paired.
     draws = sentence_draws(lines, how.resamples, seed)
@@ -146,8 +150,9 @@ def outcomes_of(corpus: Corpus) -> Outcomes:
         ]
     )
     # Rates use the sentences on which references agree: all change the sentence, or none does.
+    # An empty line is no sentence that could be left alone.
     wanted: BoolArray = np.asarray(~kept.any(axis=0))
-    unwanted: BoolArray = np.asarray(kept.all(axis=0))
+    unwanted: BoolArray = kept.all(axis=0) & np.array([bool(words) for words in sources])
     return {
         "over-correction": (unwanted, ~left),
         "under-correction": (wanted, left),
@@ -155,14 +160,16 @@ def outcomes_of(corpus: Corpus) -> Outcomes:
     }
 
 
-def rate_difference(asked: BoolArray, met: BoolArray, how: Resampling, seed: int) -> Paired:
-    """Return the difference of two rates; NaN if there are no sentences to take a share of.
+def mean_difference(
+    asked: BoolArray, values: BoolArray | FloatArray, how: Resampling, seed: int
+) -> Paired:
+    """Return the difference of two means or rates; NaN without sentences.
 
     Args:
-        asked: the sentences that the rate is a share of, see `Outcomes`.
-        met: those that count towards the rate of each system.
+        asked: the sentences that the mean is taken over, shape (N,).
+        values: the value of each sentence for each system, shape (2, N).
     """
-    hits = (met & asked).astype(np.float64)
+    hits = np.where(asked, values, 0.0)
     count = int(asked.sum())
     nan = float("nan")
     if not count:
@@ -176,7 +183,8 @@ def rate_difference(asked: BoolArray, met: BoolArray, how: Resampling, seed: int
     change = counted[1] - counted[0]
     # Only sentences that the rate is a share of can be swapped.
     signs, exact = permutation_signs(count, how.permutations, seed)
-    p = float(tail_p(*swapped_means(change[:, None], signs), exact)[0])
+    swapped = int(np.count_nonzero(change))
+    p = float(tail_p(*swapped_means(change[:, None], signs), exact, swapped)[0])
     old, new = counted.mean(axis=1).tolist()
     return Paired(old, new, bounds, p, count, dropped)
 
@@ -228,7 +236,8 @@ def type_differences(counts: FloatArray, how: Resampling, seed: int) -> list[Pai
     # Halves of whole numbers are exact; with weights, rounding may leave a trace instead of zero.
     null = _f(np.round(middle + moved, 12)) - _f(np.round(middle - moved, 12))
     old, new = _f(totals[:1])[0], _f(totals[1:])[0]
-    p = tail_p(null, new - old, exact)
+    swapped = change.reshape(lines, size, 3).any(axis=2).sum(axis=0)
+    p = tail_p(null, new - old, exact, swapped)
     seen = (counts.sum(axis=(0, 3)) > 0).sum(axis=0)
     rows = []
     for number in range(size):

@@ -168,7 +168,7 @@ class Diff(SystemsStudy):
             scored,
             {t.signature.label: paired.metric_difference(one, t, *how) for one, t in named},
             {
-                name: paired.rate_difference(*one, *how)
+                name: paired.mean_difference(*one, *how)
                 for name, one in paired.outcomes_of(corpus).items()
             },
             tuple(filter(None, types)),

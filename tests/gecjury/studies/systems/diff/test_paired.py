@@ -15,9 +15,9 @@ from gecjury.stats.bootstrap import sentence_draws
 from gecjury.stats.counts import precision_recall_f
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.systems.diff.paired import (
+    mean_difference,
     metric_difference,
     outcomes_of,
-    rate_difference,
     type_counts,
     type_differences,
 )
@@ -40,7 +40,7 @@ def corpus() -> Corpus:
 
 def test_rates_are_shares_of_the_sentences_that_references_agree_on(corpus: Corpus) -> None:
     # Both references leave lines 2 and 5 unchanged and change lines 1 and 3; they differ on line 4.
-    result = {name: rate_difference(*one, *HOW) for name, one in outcomes_of(corpus).items()}
+    result = {name: mean_difference(*one, *HOW) for name, one in outcomes_of(corpus).items()}
     assert {name: (one.old, one.new, one.sentences) for name, one in result.items()} == {
         "over-correction": (0.5, 0.5, 2),
         "under-correction": (0.5, 0.0, 2),
@@ -56,7 +56,7 @@ def test_rates_are_shares_of_the_sentences_that_references_agree_on(corpus: Corp
 
 def test_a_rate_over_no_sentences_is_undefined(corpus: Corpus) -> None:
     asked, met = outcomes_of(corpus)["over-correction"]
-    one = rate_difference(np.zeros_like(asked), met, *HOW)
+    one = mean_difference(np.zeros_like(asked), met, *HOW)
     assert one.sentences == 0
     assert all(np.isnan(each) for each in (one.old, one.difference, one.p, *one.interval))
     assert outcomes_of(corpus_of_texts(SOURCES, {"old": OLD, "new": NEW})) == {}
