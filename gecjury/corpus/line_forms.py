@@ -23,6 +23,7 @@ _MOST_OF_SOURCE = 0.2  # share of source lines that may look like lines with a f
 _LOOKED = 16  # lines in which such a form is looked for before all others
 _COLUMN_LINES = 100  # lines by which the column of the corrections is chosen
 _COLUMN = 0.6  # share of the source's letter groups that it has at least
+_COPY = 0.95  # share of cells of a column that are lines of the source
 _LONGEST = 20_000  # characters of a line that are compared
 _CUT = 0.05  # least share of lines that are cut off
 _SHORTER = 0.9  # share of its source's letters that a line has at most if it is cut off
@@ -164,11 +165,15 @@ def _in_columns(form: LineForm, sources: Sequence[str], lines: Sequence[str]) ->
     columns = [*zip(*rows[:_COLUMN_LINES], strict=True)]
     ours, keys = _groups(sources[:_COLUMN_LINES]), set(map(key_of, sources))
     fits = [(_groups(cells) & ours).total() / max(1, ours.total()) for cells in columns]
-    texts = [n for n, fit in enumerate(fits) if fit >= max(_COLUMN, 0.8 * max(fits))]
+    copied = [sum(key_of(cell) in keys for cell in cells) / len(cells) for cells in columns]
+    # A copy of the source fits it perfectly, and must not keep out a column that changes much.
+    others = [fit for fit, share in zip(fits, copied, strict=True) if share < _COPY]
+    texts = [n for n, fit in enumerate(fits) if fit >= max(_COLUMN, 0.8 * max(others or fits))]
     if len(texts) < form.columns:
         return 0, "", lines
-    # The source itself is the column of copies.
-    best = min(reversed(texts), key=lambda n: sum(key_of(cell) in keys for cell in columns[n]))
+    best = min(reversed(texts), key=copied.__getitem__)
+    if others and copied[best] >= _COPY:
+        return 0, "", lines
     return count, "", ["" if _RULE.match(row[best]) else row[best] for row in rows]
 
 

@@ -407,10 +407,12 @@ class _Walk:
             i2, j2 = self._next_fit(i, j)
             # A merged line still resembles its first source line, and the second half of a split
             # line its whole source line, so the neighbours are placed anew.
-            for _ in range(2):
-                if steps:
-                    i, j = steps[-1].sources.start, steps[-1].lines.start
-                    steps.pop()
+            again = 2
+            # Among similar sentences, lines fit long after a shift, but fit better without it.
+            while steps and (again > 0 or self._fits_better(steps[-1], i2 - j2)):
+                i, j = steps[-1].sources.start, steps[-1].lines.start
+                steps.pop()
+                again -= 1
             i2, j2 = (i2 + 1, j2 + 1) if i2 < n and j2 < m else (n, m)
             steps += self._placed(range(i, i2), range(j, j2))
             self.unfit.update(range(j, j2))
@@ -421,6 +423,14 @@ class _Walk:
         one, two = self.ours[i], self.theirs[j]
         same = 2 * max(len(one), len(two)) // 3 + 1
         return one[:same] == two[:same] or _likeness(one, two, self.size) >= _FITS
+
+    def _fits_better(self, step: LineStep, shift: int) -> bool:
+        """Return True if the only line of a step is more like the source line after a shift."""
+        i, j = step.sources.start, step.lines.start
+        if len(step.sources) != 1 or len(step.lines) != 1 or not 0 <= j + shift < len(self.ours):
+            return False
+        shifted = _likeness(self.ours[j + shift], self.theirs[j], self.size)
+        return shifted > _likeness(self.ours[i], self.theirs[j], self.size)
 
     def _next_fit(self, i: int, j: int) -> tuple[int, int]:
         """Return the nearest rows from which three lines in succession fit; else both ends."""

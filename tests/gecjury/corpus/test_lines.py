@@ -119,6 +119,25 @@ def test_a_lost_line_is_filled_only_on_demand() -> None:
     assert (change.kind, change.lines, change.sources) == ("filled", (), (5,))
 
 
+def test_the_lost_line_among_similar_sentences_is_the_one_that_lacks() -> None:
+    days = (("Mon", "key"), ("Tues", "bag"), ("Wednes", "phone"), ("Thurs", "wallet"))
+    sources = [f"On {day}day I has lost my {thing} in the hotel room ." for day, thing in days]
+    sources = ["Dear Sir , I writes to complain .", *sources, "Nobody help me when I asks for it ."]
+    fixed = [line.replace("has ", "").replace("writes", "write") for line in sources]
+    for lost in range(1, 5):
+        lines = [*fixed[:lost], *fixed[lost + 1 :]]
+        filled = repaired(layout(sources, lines), fill=True)
+        assert list(filled.lines) == [*fixed[:lost], sources[lost], *fixed[lost + 1 :]]
+
+
+def test_the_column_of_the_source_is_never_taken_for_the_corrections() -> None:
+    # The corrections change more than half of the letter groups, the first column none.
+    lines = ["I am happy", "We left", "It rained", "He wept"]
+    sources = ["I is glad", "Us gone", "It rain hard", "He cryed"]
+    view = layout(sources, [f"{old}\t{new}" for old, new in zip(sources, lines, strict=True)])
+    assert list(repaired(view).lines) != sources
+
+
 def test_shifted_lines_are_one_place_and_a_remark() -> None:
     lines = [*FIXED[:3], "A new idea from nowhere !", *FIXED[3:9], *FIXED[10:]]
     assert len(lines) == len(SOURCE)
