@@ -260,7 +260,12 @@ class Corpus:
         Args:
             role: `source`, `gold`, `system NAME` or `reference NUMBER`.
         """
-        return self._labels.get(role, _UNNAMED.get(role, role))
+        if role in self._labels:
+            return self._labels[role]
+        kind, _, number = role.rpartition(" ")
+        if kind == "reference" and number.isdecimal():
+            return f"reference {int(number) + 1}"  # people count from 1
+        return _UNNAMED.get(role, role)
 
     def has_file(self, role: str) -> bool:
         """Return True if the text that `label` names came from a file of the user's."""

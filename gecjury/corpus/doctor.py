@@ -34,6 +34,7 @@ from gecjury.corpus.languages.language import unparted_note
 from gecjury.corpus.lines import LineLayout, layout
 from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
 from gecjury.corpus.references import NO_REFERENCE, filled_references
+from gecjury.corpus.signs import as_text, as_tokens
 from gecjury.corpus.tokens import looks_raw, raw_share, signs_note
 
 # Share of tokens above which a warning is given. It separates the real benchmarks (all below) from
@@ -309,11 +310,7 @@ def _encoding(path: str | Path) -> _Remarks:
     if raw == [""]:
         return  # a binary table
     text = "\n".join(raw)
-    invisible = sum(
-        text.count(letter)
-        for letter in set(text) - {"\n", "\t"}
-        if unicodedata.category(letter) in ("Cf", "Cc")
-    )
+    left = _invisible(as_text(text))
     counted: tuple[tuple[Severity, int, str], ...] = (
         ("note", read_text(path).count("\r\n"), "lines end in CRLF (read as LF)"),
         ("note", sum(line != line.rstrip() for line in raw), "lines end in spaces (ignored)"),
@@ -323,7 +320,8 @@ def _encoding(path: str | Path) -> _Remarks:
             "lines have doubled spaces (one separator)",
         ),
         ("note", text.count("\u00a0"), "no-break spaces (they separate tokens)"),
-        ("warning", invisible, "invisible characters inside tokens make equal words differ"),
+        ("note", _invisible(text) - left, "invisible characters (ignored; `fold=none` keeps them)"),
+        ("warning", left, "invisible characters inside tokens make equal words differ"),
         (
             "warning",
             text.count("\ufffd"),
@@ -332,10 +330,13 @@ def _encoding(path: str | Path) -> _Remarks:
     )
     yield from ((level, f"{count} {what}") for level, count, what in counted if count)
     if not unicodedata.is_normalized("NFC", text):
-        yield (
-            "warning",
-            "not in Unicode NFC: equal words may differ; normalise all files in the same way",
-        )
+        yield "note", "not in Unicode NFC (read as NFC; `fold=none` reads it as it is)"
+
+
+def _invisible(text: str) -> int:
+    """Return the number of characters that no reader sees, without line breaks and tabs."""
+    kinds = (letter for letter in set(text) - {"\n", "\t"})
+    return sum(text.count(one) for one in kinds if unicodedata.category(one) in ("Cf", "Cc"))
 
 
 def _empty_lines(report: FileReport, *, whole: bool) -> _Remarks:
@@ -415,13 +416,18 @@ def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str
     """Report lines that differ from their source only in Unicode forms."""
     pairs = list(enumerate(zip(lines, sources, strict=True), 1))
     pairs = [(n, (a, b)) for n, (a, b) in pairs if a != b and not (a.isascii() and b.isascii())]
-    form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and a.split() != b.split()]
+    form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and _usual(a) != _usual(b)]
     if form:
         yield (
             f"{len(form)} lines differ from their source only in Unicode forms "
             f"({named_lines(form)}), such as full width: to every metric they are edits; "
             "`fold=nfkc` makes them equal"
         )
+
+
+def _usual(text: str) -> list[str]:
+    """Return tokens as metrics compare them by default."""
+    return unicodedata.normalize("NFC", as_tokens(text)).split()
 
 
 def _plainest(text: str) -> list[str]:

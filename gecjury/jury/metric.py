@@ -20,6 +20,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines, user_path
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.remarks import remarks_on
 from gecjury.scoring.abilities import asks, plan_of
 from gecjury.scoring.consent import Consent, home_of, powers_of, require_consent
 from gecjury.scoring.options import metric_options, nested, parse, split_name
@@ -287,13 +288,15 @@ class Jury(MeanScorer):
                 "outputs scored here; scores of other runs cannot be compared with these"
             )
         notes += self._folder_notes()
+        of_texts = remarks_on(corpus, self.needs)
         for k, (member, scorer) in enumerate(self._seats):
             with _naming(member, quoting=self._typed):
                 # From score files if the runtime has a folder of them.
                 table = score_with_files(scorer, member.corpus(corpus), runtime.scores, runtime)
             # Stored unscaled: a member without a fixed scale is standardised over all of them.
             values[:, :, k] = table.sentences
-            notes += [f"{member.label}: {note}" for note in table.statistics.notes]
+            own = [note for note in table.statistics.notes if note not in of_texts]
+            notes += [f"{member.label}: {note}" for note in own]
         return Statistics(values, notes=tuple(notes))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:

@@ -105,6 +105,7 @@ class Result:
         return replace(
             self,
             tables=tuple(table.worded(change) for table in self.tables),
+            above=tuple(table.worded(change) for table in self.above),
             notes=tuple(map(change, self.notes)),
             said=tuple(map(change, self.said)),
             verdict=tuple(map(change, self.verdict)),

@@ -130,8 +130,9 @@ class ComparisonWords:
     def rankings(self) -> Mapping[tuple[str, View], tuple[str, Ranked]]:
         """The metrics ranked at system and sentence level against each view, and the statistic.
 
-        It is the statistic that was tested, otherwise Pearson's r or the accuracy: leads and tests
-        must use the same one, or an untested lead would look tested.
+        It is the statistic that was tested, or for a single metric the one that was asked for,
+        otherwise Pearson's r or the accuracy: leads and tests must use the same one, or an untested
+        lead would look tested.
         """
         return {
             (level, view): self._ranking(level, view) for level in _USUAL for view in self.views
@@ -140,6 +141,8 @@ class ComparisonWords:
     def _ranking(self, level: str, view: View) -> tuple[str, Ranked]:
         test, how = self._test(level, view), self.comparison.settings.resampling
         keys = [test.statistic] if test is not None else []
+        if level == "system" and len(self.values(level, view, _USUAL[level])) == 1:
+            keys = [self.comparison.settings.statistic]
         values = {key: self.values(level, view, key) for key in (*keys, _USUAL[level])}
         key = next(filter(values.get, values), _USUAL[level])
         tests = PairedTests(level=how.level)

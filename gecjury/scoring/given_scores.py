@@ -190,7 +190,7 @@ class Given:
         if self.totals:
             notes.append(
                 "given scores: corpus scores are the totals that were given, which cannot be "
-                "resampled: intervals and tests need `aggregate=mean` or trueskill"
+                "resampled: `gecjury rank` has intervals and tests of means and TrueSkill"
             )
         return tuple(notes)
 

@@ -236,6 +236,8 @@ class Scorer(ABC):
             InputError: says what is missing and how to give it.
         """
         references = "needs references: give at least one (`references=FILE`)"
+        if corpus.reference_sets and not corpus.references:
+            references += f"; only a sum reads named ones (`-m jury:equal={self.name}@NAME+...`)"
         gold = "needs gold edits: give an M2 file (`m2=FILE` or `references=FILE`)"
         got = f"weighs systems against each other and got {len(corpus.systems)}"
         for need, there, what in (

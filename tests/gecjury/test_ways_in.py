@@ -228,7 +228,7 @@ def test_what_the_note_says_is_true_of_what_metrics_get() -> None:
     sources, outputs, references = TEXTS
     corpus = gecjury.corpus_of_texts(sources, {"mine": outputs}, [references])
     note = remarks_on(corpus, ["references"])[-1]
-    raw = "raw text in the source, system mine and reference 0"
+    raw = "raw text in the source, system mine and reference 1"
     assert note.startswith(f"{READING}{raw}: every text is cut into tokens by the rules `en`")
     cut = tokeniser("en")
     seen = [corpus.sources, corpus.systems["mine"].lines, corpus.references[0].lines]

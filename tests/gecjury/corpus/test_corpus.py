@@ -228,7 +228,7 @@ def test_a_corpus_in_memory_is_checked_too() -> None:
         Corpus((), {})
     with pytest.raises(InputError, match="system x has 2 lines, but the source has 1"):
         Corpus(("a",), {"x": Version(("a", "b"))})
-    with pytest.raises(InputError, match="reference 1 has 0 lines, but the source has 1"):
+    with pytest.raises(InputError, match="reference 2 has 0 lines, but the source has 1"):
         Corpus(("a",), {}, (Version(("a",)), Version(())))
 
 

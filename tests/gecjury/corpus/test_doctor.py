@@ -119,10 +119,11 @@ def test_a_different_tokenisation(files: Files) -> None:
         (FIXED[0] + "  ", "\n", ("note", "1 lines end in spaces (ignored)")),
         (FIXED[0].replace(" a", "  a"), "\n", ("note", "1 lines have doubled spaces")),
         (FIXED[0].replace(" a", "\u00a0a"), "\n", ("note", "1 no-break spaces")),
-        (FIXED[0].replace("text", "te\u200bxt"), "\n", ("warning", "1 invisible characters")),
+        (FIXED[0].replace("text", "te\u200bxt"), "\n", ("note", "1 invisible characters (ign")),
+        (FIXED[0].replace("text", "te\u200dxt"), "\n", ("warning", "1 invisible characters")),
         (FIXED[0].replace("text", "te\u0007xt"), "\n", ("warning", "1 invisible characters")),
         (FIXED[0].replace("text", "te\ufffdxt"), "\n", ("warning", "1 replacement characters")),
-        (FIXED[0].replace("text", "te\u0301xt"), "\n", ("warning", "not in Unicode NFC")),
+        (FIXED[0].replace("text", "te\u0301xt"), "\n", ("note", "not in Unicode NFC (read as")),
         ("", "\n", ("warning", "1 empty lines where the source has a sentence (line 1)")),
         ("Cats purr at night", "\n", ("warning", "1 lines share almost no token with their")),
     ],
@@ -246,3 +247,5 @@ def test_lines_in_another_form_than_their_source(tmp_path: Path) -> None:
     mine = ["私 は 20 歳 です 。", "It rains today .", "Это дома .", "It is a caf\u00e9 ."]
     (form,) = notes(tmp_path, source, mine)["m.txt"]
     assert form.startswith("1 lines differ from their source only in Unicode forms (line 1)")
+    # Composed and decomposed letters are equal to every metric.
+    assert not notes(tmp_path, ["It is cafe\u0301 ."], ["It is caf\u00e9 ."])["m.txt"]

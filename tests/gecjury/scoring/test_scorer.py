@@ -96,7 +96,7 @@ def test_resampling_reads_statistics_only() -> None:
 def test_hypotheses_and_references_in_memory() -> None:
     with pytest.raises(InputError, match="system x has 1 lines, but the source has 2"):
         Length().score(["a", "b"], {"x": ["a"]})
-    with pytest.raises(InputError, match="reference 0 has 1 lines"):
+    with pytest.raises(InputError, match="reference 1 has 1 lines"):
         Length().score(["a", "b"], {"x": ["a", "b"]}, [["a"]])
     # one list of strings is one reference
     table = Length().score(["a", "b"], {"x": ["a", "b"]}, ["a", "b"])
