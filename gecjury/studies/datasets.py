@@ -159,7 +159,8 @@ def dataset_scoring(given: Arguments, study: Study) -> DatasetScoring | None:
     """Return the scoring of a dataset if the names are not those of text files.
 
     Files of JSON lines may also be texts: they are a dataset if there is only one, if options of
-    datasets are given, or if the last one has both sources and hypotheses.
+    datasets are given, or if the last one has both sources and hypotheses. Several files with
+    references of their own (`-r`) are texts.
 
     Args:
         study: the scoring of texts, whose settings rows do not have.
@@ -171,6 +172,8 @@ def dataset_scoring(given: Arguments, study: Study) -> DatasetScoring | None:
     options = options_of(DatasetOptions)
     values = {one.name: getattr(given.options, one.name) for one in options}
     typed = [one.flags[-1] for one in options if values[one.name] != one.default]
+    if not typed and len(names) > 1 and (given.options.references or given.options.m2):
+        return None
     # Plain text files without options of datasets need no closer look.
     if not typed and not any(_DATASET.search(n.lower()) or os.path.isdir(n) for n in names):  # noqa: PTH112
         return None

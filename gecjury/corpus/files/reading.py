@@ -524,7 +524,16 @@ def _texts(path: str | Path, lines: Sequence[str], role: Role) -> tuple[Version,
     unit = "row" if form == "list" else "line"
     if form == "table":
         table = _table(path, role)
-        values: list[tuple[int, object]] = [(row.line, row.cells) for row in table.rows]
+        # An empty cell of CSV or Excel is a reference that is absent, or a text without words.
+        empty = None if role == "reference" else ""
+        kept = ending_of(path) in (".parquet", ".pq")
+        values: list[tuple[int, object]] = [
+            (
+                row.line,
+                {k: v if kept or v not in (None, "") else empty for k, v in row.cells.items()},
+            )
+            for row in table.rows
+        ]
         unit, notes = next((row.unit for row in table.rows), unit), table.notes
     else:
         values = _json_values(lines, where, form)

@@ -54,6 +54,14 @@ def test_the_fields_of_json_lines_decide_between_texts_and_datasets(
         assert result["read"] == (7 if len(names) == 2 else 3)
 
 
+def test_parquet_files_with_references_of_their_own_are_texts(shell: Shell, tmp_path: Path) -> None:
+    texts = {"source": "a b", "hypothesis": "a c", "reference": "a c"}
+    for name, text in texts.items():
+        write(tmp_path / f"{name}.parquet", [{name: text}])
+    files = ("source.parquet", "hypothesis.parquet", "-r", "reference.parquet")
+    assert json_of(shell, "score", *files, "-m", "green")["rows"][0]["score"] == 1
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError
 from gecjury.corpus.files import rows as rows_module
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.files.rows import Row, csv_rows, read_table, table_of
 
 pytestmark = pytest.mark.security
@@ -254,6 +255,22 @@ def test_the_filled_sheet_of_an_excel_file_is_a_table(tmp_path: Path) -> None:
     table = read_table(path, texts=True)
     assert table.columns == ("id", "output")
     assert [(row.text("id"), row.text("output")) for row in table.rows] == [("2", "b"), ("1", "")]
+
+
+def test_an_empty_cell_is_an_absent_reference_or_an_empty_output(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["n", "output", "reference"], [1, "", "a b ."], [2, "c d .", None]]
+    paths = [workbook(tmp_path / "a.xlsx", {"texts": rows}), tmp_path / "a.csv"]
+    with paths[1].open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    (tmp_path / "s.txt").write_text("a b .\nc e .\n")
+    (tmp_path / "r.txt").write_text("a b .\nc f .\n")
+    for path in paths:
+        corpus = read_corpus(tmp_path / "s.txt", [path], [path, tmp_path / "r.txt"])
+        assert [version.lines for version in corpus.systems.values()] == [("", "c d .")]
+        assert [(one.lines, one.borrowed) for one in corpus.references] == [
+            (("a b .", "c f ."), (1,)),
+            (("a b .", "c f ."), ()),
+        ]
 
 
 def test_excel_files_that_are_no_single_table_are_refused(tmp_path: Path) -> None:
