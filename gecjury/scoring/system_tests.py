@@ -254,7 +254,7 @@ def score_intervals(
         if aggregate == "trueskill":
             # Only differences of skills are meaningful: the order of the first comparisons, while
             # all skills are uncertain, shifts all skills together.
-            centre = np.nanmean(aggregated(table, aggregate).score)
+            centre = defined_mean(aggregated(table, aggregate).score, 0)
             scores = scores - defined_mean(scores, 1)[:, None] + centre
         drawn = Scores(scores)
     bounds, dropped = {}, 0

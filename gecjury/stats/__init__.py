@@ -9,8 +9,10 @@ p-values
     permutations that is fine enough for Holm's correction over 66 pairs, and correlations over a
     dozen systems do not have a normal tail.
     Between systems (`rank`, `diff`) p comes from a normal curve where fewer than ten permutations
-    are beyond the observed difference (`permutation.tail_p`). Corpus scores cost more, so there
-    are only 1,000 permutations, and their differences are sums of many small parts.
+    are beyond the observed difference, but never below the least that all swaps can give
+    (`permutation.tail_p`). Corpus scores cost more, so there are only 1,000 permutations, and their
+    differences are sums of many small parts. Where scores are missing, tests compare what both
+    have; a difference shown with the other sign is not significant (`permutation.p_of_order`).
     Inside soft pairwise accuracy p is one-sided, and equal sums count one half
     (`soft_accuracy.confidence`): p measures how sure an order is and rejects nothing.
 
