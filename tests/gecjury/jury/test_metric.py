@@ -81,6 +81,12 @@ def test_one_system_alone_has_the_scores_that_it_has_among_others() -> None:
     assert [table.totals["s0"] for table in alone] == pytest.approx([copied, fixed])
 
 
+def test_a_note_on_the_texts_is_said_once() -> None:
+    texts = (["He say “ no ” ."], {"s": ['He says " no " .']}, [["He says “ no ” ."]])
+    table = load("jury", equal="green+gleu").score(*texts)
+    assert sum("quotation marks" in note for note in table.statistics.notes) == 1
+
+
 def test_a_member_with_constant_scores_changes_no_difference(tmp_path: Path) -> None:
     """On a fixed scale it adds the same to all; without one, it adds 0."""
     two = corpus(FIXED, ("she sit ..", "he sits up"))  # one change, one; one change, two

@@ -215,7 +215,7 @@ def test_a_folder_cannot_name_code(tmp_path: Path, file: str, entries: dict[str,
     assert cached_tokenizer(str(folder)) is None
 
 
-def replacing(*pairs: tuple[str, str], kind: str = "String") -> dict[str, Any]:
+def replacing(*pairs: tuple[object, str], kind: str = "String") -> dict[str, Any]:
     rules = [{"type": "Replace", "pattern": {kind: old}, "content": new} for old, new in pairs]
     return {"normalizer": {"type": "Sequence", "normalizers": rules}}
 
@@ -234,6 +234,7 @@ BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "
         ("tokenizer.json", replacing(*[("a", "bb"), ("b", "aa")] * 9), "times as long; expected"),
         ("tokenizer.json", replacing(*[("", "x")] * 40, kind="Regex"), "times as long; expected"),
         ("tokenizer.json", replacing(("a", "b" * 2000)), r"\(Replace\) make a text 2,000 times"),
+        ("tokenizer.json", replacing((5, "b" * 2000)), r"\(Replace\) make a text 2,001 times"),
         ("tokenizer.json", {"normalizer": None, "pre_tokenizer": {
             "type": "Sequence", "pretokenizers": [BYTES] * 30}}, r"rules \(ByteLevel\) make"),
     ],

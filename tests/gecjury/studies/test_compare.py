@@ -84,3 +84,9 @@ def test_printed_tables_have_at_most_eight_columns(shell: Shell) -> None:
         assert max(head.count("|") - 1 for head in heads) <= 8
     _, out, _ = shell(*words, "--resamples", "5", "--format", "markdown", "--verbose")
     assert out.count("green|n=4") == 1
+
+
+def test_the_verdict_on_one_metric_is_of_the_statistic_asked_for() -> None:
+    settings = Compare(statistic="spa", level="system", resampling=FEW)
+    verdict = gecjury.compare("sample", "green", settings).verdict
+    assert "green, the only one: soft pairwise accuracy" in " ".join(verdict)

@@ -54,6 +54,13 @@ def test_rates_are_shares_of_the_sentences_that_references_agree_on(corpus: Corp
     assert result["over-correction"].dropped > 0
 
 
+def test_an_empty_line_is_no_sentence_that_could_be_left_alone() -> None:
+    lines = (["Good .", ""], ["Good .", ""], ["Bad .", ""])
+    corpus = corpus_of_texts(lines[0], {"old": lines[1], "new": lines[2]}, [lines[0]])
+    one = mean_difference(*outcomes_of(corpus)["over-correction"], *HOW)
+    assert (one.old, one.new, one.sentences) == (0, 1, 1)
+
+
 def test_a_rate_over_no_sentences_is_undefined(corpus: Corpus) -> None:
     asked, met = outcomes_of(corpus)["over-correction"]
     one = mean_difference(np.zeros_like(asked), met, *HOW)
