@@ -192,11 +192,11 @@ def same_model(asked: str, said: str) -> bool:
 def _name_and_date(model: str) -> tuple[str, str]:
     # A revision follows an @.
     name = model.replace("\\", "/").rstrip("/").rpartition("/")[2].partition("@")[0].lower()
-    found = _SUFFIXES.search(name)
-    if found is None:
+    suffix = _SUFFIXES.search(name)
+    if suffix is None:
         return name, ""
-    dates = re.findall(rf"(?<=[-_.:])(?:{_DATE})(?![a-z0-9])", found[0])
-    return name[: found.start()], "".join(filter(str.isdigit, "".join(dates)))
+    dates = re.findall(rf"(?<=[-_.:])(?:{_DATE})(?![a-z0-9])", suffix[0])
+    return name[: suffix.start()], "".join(filter(str.isdigit, "".join(dates)))
 
 
 def _tuned_from(model: str) -> str:

@@ -204,11 +204,11 @@ def _check_growth(file: Path) -> None:
         kind, content, pattern = step.get("type"), str(step.get("content")), step.get("pattern")
         into: frozenset[str] | None = None
         # None stands for any characters: those that a regular expression matches, or bytes become.
-        found: frozenset[str] | None = None
+        replaced: frozenset[str] | None = None
         if kind == "Replace":
             text = pattern.get("String") if isinstance(pattern, dict) else None
             text = text if isinstance(text, str) else None
-            found = None if text is None else frozenset(text)
+            replaced = None if text is None else frozenset(text)
             # A regular expression may match between two characters and replace none.
             into, factor = (
                 frozenset(content),
@@ -218,7 +218,7 @@ def _check_growth(file: Path) -> None:
             factor = 4.0
         else:
             continue
-        before = (g for put, g in grown if put is None or found is None or put & found)
+        before = (g for put, g in grown if put is None or replaced is None or put & replaced)
         growth = max(1.0, factor) * max(before, default=1.0)
         if growth > _MOST_GROWTH:
             raise InputError(

@@ -203,9 +203,12 @@ def compare_systems(
         seed: seed of the permutations.
     """
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
-    p = pair_tests(scorer, table, aggregate, how.permutations, seed)
     cells = tested_cells(scorer, table, aggregate)
-    tested = None if cells is None else np.array([defined_mean(row - cells, 1) for row in cells])
+    if cells is None:
+        p = pair_tests(scorer, table, aggregate, how.permutations, seed)
+        return SystemTests.of(scores, p, how.level)
+    p = mean_pair_tests(cells, how.permutations, seed)
+    tested = np.array([defined_mean(row - cells, 1) for row in cells])
     return SystemTests.of(scores, p, how.level, tested)
 
 

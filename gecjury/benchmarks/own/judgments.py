@@ -437,7 +437,8 @@ def read_own_verdicts(
         JudgedSource(sentence, *(corpus.contexts[row] if corpus.contexts else ("", "")), row=row)
         for row, sentence in judged
     )
-    left_out(path, len(rows), len(verdicts), unknown, corpus.names)  # refuses a file without others
+    # Raises an error if no verdict is left.
+    left_out(path, len(rows), len(verdicts), unknown, corpus.names)
     unread = [
         ("", f"verdicts on {one}, which has no output: left out") for one in unknown.elements()
     ]
